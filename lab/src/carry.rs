@@ -17,9 +17,9 @@ pub(crate) fn folder() -> Result<PathBuf> {
 
 /// Runs a build of cargo's that tells of itself in JSON, and returns the programs it made, by name.
 pub(crate) fn build(command: &mut Command) -> Result<Vec<(String, PathBuf)>> {
-    let told = capture(command.args(["--message-format", "json"]))?;
+    let messages = capture(command.args(["--message-format", "json"]))?;
     let mut found = vec![];
-    for line in told.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
+    for line in messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
         if let (Some(name), Some(path)) = (line["target"]["name"].as_str(), line["executable"].as_str()) {
             found.push((name.to_string(), PathBuf::from(path)));
         }

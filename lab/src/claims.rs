@@ -36,7 +36,7 @@ struct Measure {
 }
 
 /// How a number is written.
-type Shown = fn(f64) -> String;
+type NumberFormat = fn(f64) -> String;
 
 /// What a file says; none where it is silent.
 type MeasureFn = Box<dyn Fn(&Value) -> Option<Measurement>>;
@@ -51,7 +51,7 @@ impl Measure {
 /// A number to take the mean of, its text among others of its kind, and what stands beside it.
 struct Measurement {
     number: f64,
-    shown: Shown,
+    number_format: NumberFormat,
     beside: String,
 }
 
@@ -123,14 +123,15 @@ pub(crate) fn page() -> Result<String> {
         for measure in measures().into_iter().filter(|measure| model == "ptsm" || !measure.is_of_ptsm()) {
             let found: Option<Vec<Measurement>> = all.iter().map(|m| (measure.of)(m)).collect();
             let found = found.with_context(|| format!("{model}: no number for `{}`", measure.what))?;
-            let shown = found[0].shown;
+            let number_format = found[0].number_format;
             let numbers: Vec<f64> = found.iter().map(|one| one.number).collect();
             let cells: Vec<String> =
-                found.iter().map(|one| format!("{}{}", shown(one.number), one.beside)).collect();
+                found.iter().map(|one| format!("{}{}", number_format(one.number), one.beside)).collect();
             let cells = cells.join(" | ");
-            let spread = deviation(&numbers).map_or("-".into(), shown);
+            let spread = deviation(&numbers).map_or("-".into(), number_format);
             let spread = spread.trim_start_matches('+');
-            page += &format!("| {} | {cells} | {} ({spread}) |\n", measure.what, shown(mean(&numbers)));
+            page +=
+                &format!("| {} | {cells} | {} ({spread}) |\n", measure.what, number_format(mean(&numbers)));
         }
         let [known, unseen] = DIVISIONS[3];
         let line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -186,10 +187,9 @@ fn shuffled(m: &Value, kind: &str, times: bool) -> Option<f64> {
 
 /// A probe's answer, the linear one's. Files of earlier versions call the subject a person.
 fn probed<'a>(m: &'a Value, what: &str, of: &str) -> Option<&'a Value> {
-    let asked = at(m, "/apart/asked")?.as_array()?.iter();
-    let is_asked =
-        |one: &&Value| one["what"] == what || (what == "the subject" && one["what"] == "the person");
-    asked.filter(|one| is_asked(one) && one["of"] == of).find_map(|one| at(one, "/found/0"))
+    let probes = at(m, "/apart/asked")?.as_array()?.iter();
+    let is_of = |one: &&Value| one["what"] == what || (what == "the subject" && one["what"] == "the person");
+    probes.filter(|one| is_of(one) && one["of"] == of).find_map(|one| at(one, "/found/0"))
 }
 
 /// The error of probabilities as they are, or at the temperature of the validation subjects.
@@ -214,8 +214,8 @@ fn slow(m: &Value) -> Option<f64> {
 fn measures() -> Vec<Measure> {
     let mut all: Vec<Measure> = vec![];
     let mut add = |what: String, of: MeasureFn| all.push(Measure { what, of });
-    fn plain(number: f64, shown: Shown) -> Measurement {
-        Measurement { number, shown, beside: String::new() }
+    fn plain(number: f64, number_format: NumberFormat) -> Measurement {
+        Measurement { number, number_format, beside: String::new() }
     }
     add(
         "accuracy %".into(),
@@ -237,8 +237,8 @@ fn measures() -> Vec<Measure> {
         }),
     );
     for name in RANKED {
-        for (test, told) in [(0, "deletion"), (1, "insertion")] {
-            let by: [(&str, &str, Shown); 2] = [
+        for (test, test_name) in [(0, "deletion"), (1, "insertion")] {
+            let by: [(&str, &str, NumberFormat); 2] = [
                 (
                     "balanced_accuracy",
                     "how much more the highest ranked matters than the lowest, points",
@@ -246,14 +246,14 @@ fn measures() -> Vec<Measure> {
                 ),
                 ("log_loss", "the same by log loss", signed),
             ];
-            for (measure, what, shown) in by {
+            for (measure, what, number_format) in by {
                 add(
-                    format!("{name}: {told}, {what}"),
+                    format!("{name}: {test_name}, {what}"),
                     Box::new(move |m| {
                         let areas = at(tested(m, name)?, &format!("/removed/{test}/{measure}"))?;
                         let p = number(areas, "/p")?;
                         let beside = format!(" (p {p:.3})");
-                        Some(Measurement { beside, ..plain(number(areas, "/between")?, shown) })
+                        Some(Measurement { beside, ..plain(number(areas, "/between")?, number_format) })
                     }),
                 );
             }

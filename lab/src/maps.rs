@@ -125,8 +125,8 @@ fn separation(
         for (way, scores) in
             [DeletionDirection::Deletion, DeletionDirection::Insertion].into_iter().zip(&mut scores)
         {
-            let how = DeletionSettings { orders: 1, ..DeletionSettings::new(axis, way) };
-            scores.push(run_deletion_test(fitted, few, &ranking, &how)?.log_loss.between);
+            let settings = DeletionSettings { orders: 1, ..DeletionSettings::new(axis, way) };
+            scores.push(run_deletion_test(fitted, few, &ranking, &settings)?.log_loss.between);
         }
         let (known, patterns) = match axis {
             RankedAxis::Channels => (

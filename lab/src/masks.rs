@@ -93,11 +93,11 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
         trials.relabelled(&labels)
     });
     let shuffled = shuffled.transpose()?;
-    let learnt = shuffled.as_ref().unwrap_or(trials);
+    let labelled = shuffled.as_ref().unwrap_or(trials);
     let (known, unseen) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.subjects - options.subjects / 3);
     let sources = Split::for_training(&known, 1)?;
-    let data = TrainingData::new(sources.train(learnt), sources.validation(learnt))?;
+    let data = TrainingData::new(sources.train(labelled), sources.validation(labelled))?;
     let method = find("ptsm")?;
     let changes = json!({
         "network": variant.network,

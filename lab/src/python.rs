@@ -90,16 +90,16 @@ impl Python {
         let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
         let python = Python { program: folder.join(inside), environment };
         let requirements = python.requirements();
-        let wanted = fs::read_to_string(&requirements)
+        let list = fs::read_to_string(&requirements)
             .with_context(|| format!("{} cannot be read", shell::relative(&requirements)))?;
         // Importing PyTorch takes seconds, so what was verified once is recorded.
         let stamp = folder.join("requirements.stamp");
         if python.program.exists() {
-            if fs::read_to_string(&stamp).is_ok_and(|recorded| recorded == wanted) {
+            if fs::read_to_string(&stamp).is_ok_and(|recorded| recorded == list) {
                 return Ok(python);
             }
             match python.verify(&requirements, !environment.complete) {
-                Ok(_) => return python.recorded(&stamp, &wanted),
+                Ok(_) => return python.recorded(&stamp, &list),
                 Err(error) => {
                     eprintln!("{} has to be brought up to date: {error:#}", shell::relative(&folder))
                 }
@@ -110,11 +110,11 @@ impl Python {
         python
             .verify(&requirements, !environment.complete)
             .context("the packages were installed but cannot be used")?;
-        python.recorded(&stamp, &wanted)
+        python.recorded(&stamp, &list)
     }
 
-    fn recorded(self, stamp: &Path, wanted: &str) -> Result<Python> {
-        fs::write(stamp, wanted).with_context(|| format!("{} cannot be written", shell::relative(stamp)))?;
+    fn recorded(self, stamp: &Path, list: &str) -> Result<Python> {
+        fs::write(stamp, list).with_context(|| format!("{} cannot be written", shell::relative(stamp)))?;
         Ok(self)
     }
 

@@ -72,12 +72,12 @@ fn fuzz(format: &str, runs: u64) -> Result<String> {
         "-print_final_stats=1",
     ]);
     let done = command.current_dir(root().join("fuzz")).output().context("cargo fuzz cannot be started")?;
-    let told = String::from_utf8_lossy(&done.stderr);
+    let log = String::from_utf8_lossy(&done.stderr);
     if !done.status.success() {
-        bail!("`{}` found something:\n{}", spelled(&command), crate::shell::tail(&told));
+        bail!("`{}` found something:\n{}", spelled(&command), crate::shell::tail(&log));
     }
     let stat = |name: &str| {
-        told.lines()
+        log.lines()
             .find_map(|line| line.strip_prefix(&format!("stat::{name}:")))
             .and_then(|value| value.trim().parse::<u64>().ok())
             .with_context(|| format!("libFuzzer does not tell `{name}`"))

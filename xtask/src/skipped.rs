@@ -117,8 +117,8 @@ test result: FAILED. 3 passed; 1 failed";
         assert!(shown.contains(&"why it failed") && shown.contains(&"test a ... ok"), "{shown:?}");
         assert!(!shown.contains(&"some number: 3") && !shown.contains(&"    a"), "{shown:?}");
         assert!(shown.last().unwrap().starts_with("test result: FAILED"));
-        let told = skipped.to_string();
-        assert_eq!(told, "== skipped: 2 tests, 1 for lack of ../shared, 1 for lack of a GPU");
+        let line = skipped.to_string();
+        assert_eq!(line, "== skipped: 2 tests, 1 for lack of ../shared, 1 for lack of a GPU");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) fn warn(what: &str, output: Output) {
     output.note(format!("warning: {what}\n{CAUSES}"));
 }
 
-/// Whether no decoder is above chance, all people together; none where there is no test.
+/// Whether no decoder is above chance, all subjects together; none where there is no test.
 pub(crate) fn of_decoders(summaries: &[Summary]) -> Option<bool> {
     let tested: Vec<bool> = summaries.iter().filter_map(|s| s.chance.at_chance()).collect();
     (!tested.is_empty()).then(|| tested.iter().all(|at_chance| *at_chance))
@@ -28,7 +28,7 @@ pub(crate) fn warn_of_decoders(summaries: &[Summary], output: Output) {
     let Some(first) = summaries.iter().find(|s| s.chance.at_chance().is_some()) else { return };
     let chance = &first.chance;
     let metric = chance.metric();
-    let who = match summaries.len() {
+    let decoder = match summaries.len() {
         1 => format!("`{}` is not above chance", first.display_name()),
         n => format!("none of {n} decoders is above chance"),
     };
@@ -44,7 +44,7 @@ pub(crate) fn warn_of_decoders(summaries: &[Summary], output: Output) {
     };
     warn(
         &format!(
-            "{who} on {}: {reached}, and more than {needed} % would be needed at p < {ALPHA}",
+            "{decoder} on {}: {reached}, and more than {needed} % would be needed at p < {ALPHA}",
             first.data
         ),
         output,

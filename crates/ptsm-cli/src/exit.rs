@@ -14,22 +14,22 @@ use crate::remedy;
 
 /// An error of the program itself, with one thing to do.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct UserError {
     message: String,
     hint: String,
 }
 
-impl std::fmt::Display for Told {
+impl std::fmt::Display for UserError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for UserError {}
 
 /// An error with one thing to do.
-pub(crate) fn told(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
-    Told { message: message.into(), hint: hint.into() }.into()
+pub(crate) fn fail(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
+    UserError { message: message.into(), hint: hint.into() }.into()
 }
 
 /// The reader of standard output went away: nothing is wrong, and nothing is left to do.
@@ -40,14 +40,14 @@ pub(crate) struct ClosedPipe;
 /// The user stopped it, and what to know then.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped; {0}")]
-pub(crate) struct Stopped(pub(crate) &'static str);
+pub(crate) struct StoppedByUser(pub(crate) &'static str);
 
 pub(crate) fn with(outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     if error.is::<ClosedPipe>() {
         return ExitCode::SUCCESS;
     }
-    if let Some(stopped) = error.downcast_ref::<Stopped>() {
+    if let Some(stopped) = error.downcast_ref::<StoppedByUser>() {
         complain(&stopped.to_string());
         return ExitCode::from(130);
     }
@@ -56,7 +56,7 @@ pub(crate) fn with(outcome: anyhow::Result<()>) -> ExitCode {
         return ExitCode::from(130);
     }
     let hint = hint(&error).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
-    tracing::error!(target: crate::log::TOLD, "{}{hint}", sentence(&error));
+    tracing::error!(target: crate::log::USER_MESSAGES, "{}{hint}", sentence(&error));
     complain(&format!("error: {}{hint}", sentence(&error)));
     ExitCode::FAILURE
 }
@@ -83,7 +83,7 @@ fn stopped(error: &anyhow::Error) -> bool {
 /// The first thing to do that any cause knows; else what helps with errors of its kind.
 fn hint(error: &anyhow::Error) -> Option<String> {
     let own = |e: &(dyn std::error::Error + 'static)| {
-        let own = e.downcast_ref::<Told>().map(|t| t.hint.clone());
+        let own = e.downcast_ref::<UserError>().map(|t| t.hint.clone());
         own.or_else(|| e.downcast_ref::<ptsm::eval::Error>().and_then(ptsm::eval::Error::hint))
             .or_else(|| e.downcast_ref::<ptsm::decode::Error>().and_then(ptsm::decode::Error::hint))
             .or_else(|| e.downcast_ref::<ptsm::data::Error>()?.hint().map(str::to_string))

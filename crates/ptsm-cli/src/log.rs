@@ -10,11 +10,11 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::exit::told;
+use crate::exit::fail;
 use crate::progress::beside_bar;
 
 /// The target of what the user is told anyway: it belongs into a log file and not once more on standard error.
-pub(crate) const TOLD: &str = "ptsm::told";
+pub(crate) const USER_MESSAGES: &str = "ptsm::told";
 
 /// Starts both, as far as they are wanted. What is in the file stays: a run that was stopped and goes on has one log.
 pub(crate) fn start(verbose: u8, file: Option<&Path>) -> anyhow::Result<()> {
@@ -31,7 +31,7 @@ pub(crate) fn start(verbose: u8, file: Option<&Path>) -> anyhow::Result<()> {
         .with_ansi(false)
         .with_timer(fmt::time::uptime())
         .with_writer(|| BesideBar)
-        .with_filter(level.and(filter_fn(|about| about.target() != TOLD)));
+        .with_filter(level.and(filter_fn(|about| about.target() != USER_MESSAGES)));
     let in_file = file.map(open).transpose()?.map(|file| {
         fmt::layer().with_ansi(false).with_writer(file).with_filter(level.max(LevelFilter::DEBUG))
     });
@@ -43,7 +43,7 @@ pub(crate) fn start(verbose: u8, file: Option<&Path>) -> anyhow::Result<()> {
 
 fn open(path: &Path) -> anyhow::Result<File> {
     File::options().create(true).append(true).open(path).map_err(|error| {
-        told(
+        fail(
             format!("the log {} cannot be written: {error}", path.display()),
             "name a file in a folder that can be written with `--log` or PTSM_LOG, or leave it out",
         )

@@ -1,6 +1,6 @@
 //! How much memory reading recordings may take.
 
-use crate::exit::told;
+use crate::exit::fail;
 
 /// Bytes that recordings being read may take together: `8G`, `500M`.
 const MEMORY: &str = "PTSM_MEMORY";
@@ -11,7 +11,7 @@ pub(crate) fn bound() -> anyhow::Result<Option<u64>> {
     match bytes(&text) {
         Some(bytes) => Ok(Some(bytes)),
         None => {
-            Err(told(format!("`{MEMORY}={text}` is no amount of memory"), "write it like `8G` or `500M`"))
+            Err(fail(format!("`{MEMORY}={text}` is no amount of memory"), "write it like `8G` or `500M`"))
         }
     }
 }

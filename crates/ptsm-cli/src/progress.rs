@@ -61,7 +61,7 @@ impl Terminal {
 
 impl ProgressSink for Terminal {
     fn note(&self, text: &str) {
-        tracing::info!(target: log::TOLD, "{text}");
+        tracing::info!(target: log::USER_MESSAGES, "{text}");
         beside_bar(|| self.output.note(text));
     }
 

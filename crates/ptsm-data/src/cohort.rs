@@ -45,7 +45,7 @@ pub fn read_cohort(path: &Path) -> Result<Cohort> {
     Ok(cohort)
 }
 
-/// Writes a cohort to a folder: its settings, what is known of it, and the trials of each person (`S001.npz`, ..) in microvolts,
+/// Writes a cohort to a folder: its settings, what is known of it, and the trials of each subject (`S001.npz`, ..) in microvolts,
 /// filtered and cut as the cohort's own pipeline says but not scaled. Gives the files of trials.
 ///
 /// A folder that holds another cohort is written over. One that holds anything else is refused.
@@ -62,7 +62,7 @@ pub fn save_cohort(cohort: &Cohort, folder: &Path) -> Result<Vec<PathBuf>> {
     subjects.par_iter().map(write).collect()
 }
 
-/// The same as recordings: an EDF file per person, session and run, in microvolts as recorded, and a manifest of them for
+/// The same as recordings: an EDF file per subject, session and run, in microvolts as recorded, and a manifest of them for
 /// `files:MANIFEST`. Gives the manifest and the recordings.
 pub fn save_recordings(cohort: &Cohort, folder: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
     begin(cohort, folder)?;
@@ -72,9 +72,9 @@ pub fn save_recordings(cohort: &Cohort, folder: &Path) -> Result<(PathBuf, Vec<P
             plan.extend((1..=cohort.runs).map(|run| RecordingId { subject, session, run }));
         }
     }
-    let write = |&who: &RecordingId| {
-        let path = folder.join(recording_name(cohort, who));
-        edf::write(&path, &cohort.recording(who.subject, who.session, who.run)?)?;
+    let write = |&id: &RecordingId| {
+        let path = folder.join(recording_name(cohort, id));
+        edf::write(&path, &cohort.recording(id.subject, id.session, id.run)?)?;
         Ok(path)
     };
     let files = plan.par_iter().map(write).collect::<Result<Vec<PathBuf>>>()?;
@@ -101,12 +101,12 @@ fn manifest_text(cohort: &Cohort, plan: &[RecordingId]) -> Result<String> {
     for key in ["notch_hz", "band", "rate_hz", "baseline_s"] {
         pipeline.entry(key).or_insert("none".into());
     }
-    let recordings = plan.iter().map(|&who| {
+    let recordings = plan.iter().map(|&id| {
         let mut entry = toml::Table::new();
-        entry.insert("file".into(), recording_name(cohort, who).into());
-        entry.insert("subject".into(), i64::from(who.subject.0).into());
-        entry.insert("session".into(), i64::from(who.session).into());
-        entry.insert("run".into(), i64::from(who.run).into());
+        entry.insert("file".into(), recording_name(cohort, id).into());
+        entry.insert("subject".into(), i64::from(id.subject.0).into());
+        entry.insert("session".into(), i64::from(id.session).into());
+        entry.insert("run".into(), i64::from(id.run).into());
         toml::Value::from(entry)
     });
     let mut all = toml::Table::new();
@@ -180,16 +180,16 @@ pub(crate) fn unfinished(folder: &Path) -> Option<String> {
     ))
 }
 
-/// The file of one person, its number as wide as the largest one, so that names sort like numbers.
+/// The file of one subject, its number as wide as the largest one, so that names sort like numbers.
 fn file_name(cohort: &Cohort, subject: SubjectId) -> String {
     let width = cohort.subjects.to_string().len().max(3);
     format!("S{:0width$}.npz", subject.0)
 }
 
 /// The file of one recording: `S001-1-02.edf`.
-fn recording_name(cohort: &Cohort, who: RecordingId) -> String {
+fn recording_name(cohort: &Cohort, id: RecordingId) -> String {
     let width = cohort.subjects.to_string().len().max(3);
-    format!("S{:0width$}-{}-{:02}.edf", who.subject.0, who.session, who.run)
+    format!("S{:0width$}-{}-{:02}.edf", id.subject.0, id.session, id.run)
 }
 
 /// Whether a file is what a kill left of one that [`save_cohort`] was writing: `.S001.npz.123-4.partial`.
@@ -219,7 +219,7 @@ pub(crate) fn everybody(cohort: &Cohort) -> BTreeSet<SubjectId> {
     (1..=cohort.subjects).map(SubjectId).collect()
 }
 
-/// The trials of some people in the order of their numbers, and how many windows were left out. There is at least one person.
+/// The trials of some subjects in the order of their numbers, and how many windows were left out. There is at least one subject.
 pub(crate) fn epoch_subjects(
     cohort: &Cohort,
     pipeline: &Pipeline,
@@ -233,7 +233,7 @@ pub(crate) fn epoch_subjects(
     join(parts)
 }
 
-/// All sessions and runs of one person.
+/// All sessions and runs of one subject.
 fn epoch_subject(cohort: &Cohort, pipeline: &Pipeline, subject: SubjectId) -> Result<(Trials, usize)> {
     let cues = cohort.cues();
     let mut parts = Vec::new();

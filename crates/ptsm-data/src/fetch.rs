@@ -13,7 +13,7 @@ use crate::recordings::Recordings;
 use crate::subjects::SubjectList;
 
 impl Download {
-    /// Finds out what is wanted, for some people or all, and what of it is there. Looks at names only and asks nobody.
+    /// Finds out what is wanted, for some subjects or all, and what of it is there. Looks at names only and asks nobody.
     pub fn plan(recordings: &Recordings, subjects: Option<&SubjectList>) -> Result<Download> {
         let (set, folder) = (recordings.set(), recordings.root());
         let remotes = set.remote(recordings.options())?;
@@ -28,12 +28,12 @@ impl Download {
                 id,
             });
         }
-        let people: BTreeSet<_> = remotes.iter().filter_map(|remote| remote.subject).collect();
+        let published: BTreeSet<_> = remotes.iter().filter_map(|remote| remote.subject).collect();
         let excluded = set.excluded(recordings.options())?;
-        let asked = |subject: SubjectId| subjects.is_some_and(|list| list.contains(subject));
-        let left_out = excluded.iter().filter(|(subject, _)| asked(*subject)).cloned().collect();
+        let is_requested = |subject: SubjectId| subjects.is_some_and(|list| list.contains(subject));
+        let left_out = excluded.iter().filter(|(subject, _)| is_requested(*subject)).cloned().collect();
         let subjects = subjects.map(|list| list.skipping(&excluded)).transpose()?;
-        let chosen = subjects.map(|list| list.choose(&people)).transpose()?;
+        let chosen = subjects.map(|list| list.choose(&published)).transpose()?;
         let elsewhere = FoundLayout::new(recordings, &remotes);
         let is_chosen = |remote: &RemoteFile| match (remote.subject, &chosen) {
             (Some(subject), Some(chosen)) => chosen.contains(&subject),

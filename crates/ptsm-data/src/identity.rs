@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_signal::{SubjectId, Trial, Trials};
 
-/// What a person is recognised by: hashes, never a name.
+/// What a subject is recognised by: hashes, never a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubjectIdentity {
     /// A hash of all trials that were loaded. It stays the same under another number, file name, folder, order of trials or scaling.
@@ -15,36 +15,36 @@ pub struct SubjectIdentity {
 }
 
 impl SubjectIdentity {
-    /// Whether one of these hashes is of this person.
+    /// Whether one of these hashes is of this subject.
     pub fn is_among(&self, hashes: &BTreeSet<String>) -> bool {
         !self.hashes.is_disjoint(hashes)
     }
 
-    /// The person is known by their label, or their number, among the people of a data set.
+    /// The subject is known by their label, or their number, among the subjects of a data set.
     pub(crate) fn is_called(&mut self, label: &str, among: &str) {
         let parts = [among, label].map(|text| *blake3::hash(text.as_bytes()).as_bytes());
         self.hashes.insert(short(blake3::hash(parts.as_flattened())));
     }
 
-    /// The person is known by the contents of a recording.
+    /// The subject is known by the contents of a recording.
     pub(crate) fn is_in(&mut self, contents: blake3::Hash) {
         self.hashes.insert(short(contents));
     }
 }
 
-/// People by their trials: all that goes into a hash is where in each trial (channel and sample) the largest value is, whatever its
+/// Subjects by their trials: all that goes into a hash is where in each trial (channel and sample) the largest value is, whatever its
 /// sign.
 pub(crate) fn subject_identities(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, SubjectIdentity> {
     let mut all: BTreeMap<SubjectId, BTreeMap<u32, Vec<u64>>> = BTreeMap::new();
     for (trial, &place) in trials.iter().zip(places) {
         all.entry(trial.subject).or_default().entry(trial.session).or_default().push(place);
     }
-    let person = |sessions: BTreeMap<u32, Vec<u64>>| {
+    let identity = |sessions: BTreeMap<u32, Vec<u64>>| {
         let trials = hash(sessions.values().flatten().copied().collect());
         let hashes = sessions.into_values().map(hash).chain([trials.clone()]).collect();
         SubjectIdentity { trials, hashes }
     };
-    all.into_iter().map(|(subject, sessions)| (subject, person(sessions))).collect()
+    all.into_iter().map(|(subject, sessions)| (subject, identity(sessions))).collect()
 }
 
 /// Where the largest value of each trial is.

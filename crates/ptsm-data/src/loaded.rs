@@ -29,11 +29,11 @@ pub struct LoadedData {
     pub(crate) sketches: Vec<Sketch>,
     /// A short name of the source.
     pub name: String,
-    /// A hash of the data and the pipeline, in hexadecimal: of all files where they are arrays, of the recordings of the chosen people
+    /// A hash of the data and the pipeline, in hexadecimal: of all files where they are arrays, of the recordings of the chosen subjects
     /// where they are recordings, of the settings where they are simulated.
     pub fingerprint: String,
     /// What everybody is recognised by under another number, file name, folder or choice.
-    pub people: BTreeMap<SubjectId, SubjectIdentity>,
+    pub identities: BTreeMap<SubjectId, SubjectIdentity>,
     /// Subjects that the data leave out on purpose, with the reason: ranges skip them.
     pub excluded: Vec<(SubjectId, String)>,
     /// What is known because it was made, for the channels and samples of these trials.

@@ -127,8 +127,8 @@ fn a_file_declares_its_paradigm_and_symmetry() {
         (names().with("symmetry", word("left=up")), "there is no class `up`", "left_hand=right_hand"),
         (names().with("symmetry", word("left")), "`left` is no pair", "left_hand=right_hand"),
     ] {
-        let (message, told) = builder.refused();
-        assert!(message.contains(says) && told.contains(hint), "{message}: {told}");
+        let (message, advice) = builder.refused();
+        assert!(message.contains(says) && advice.contains(hint), "{message}: {advice}");
     }
     let builder = names();
     let (one, other) = (builder.folder.path().join("a.npz"), builder.folder.path().join("b.npz"));
@@ -172,7 +172,7 @@ fn labels_of_every_kind() {
 }
 
 #[test]
-fn names_of_people_become_numbers() {
+fn names_of_subjects_become_numbers() {
     let builder = Builder::new().with("subject", texts(&["Zoe", "Adam", "Zoe", "Mia"]));
     let trials = read_trials(&builder.save("mine.npz")).unwrap().trials;
     assert_eq!(subjects(&trials), [3, 1, 3, 2]);
@@ -317,7 +317,7 @@ fn a_folder_is_one_set() {
         .without("rate_hz")
         .with("subject", texts(&["Adam"; 4]))
         .with("y", Array::vector(vec![1_i64, 2, 2, 1]));
-    // Read in the order of names: Zoe's first. The same name would be the same person.
+    // Read in the order of names: Zoe's first. The same name would be the same subject.
     builder.save("a.npz");
     save(&builder.folder.path().join("b.npz"), &other.arrays);
     std::fs::write(builder.folder.path().join("notes.txt"), "not read").unwrap();
@@ -353,7 +353,7 @@ fn files_follow_one_another_in_time() {
     assert_eq!(trials.all().in_time().rows(), [0, 1, 4, 5, 2, 3, 6, 7]);
     let known = one(Builder::new()).with("cue_s", cues());
     assert_eq!(read_trials(&known.save("a.npz")).unwrap().trials.info()[3].cue_s, 15.0);
-    // One file for each person is the first run of each.
+    // One file for each subject is the first run of each.
     let first = one(Builder::new());
     first.save("a.npz");
     save(
@@ -398,8 +398,11 @@ fn a_decoders_classes_are_taken() {
     let file = [builder.save("mine.npz")];
     let own = read(&file, LabelHandling::Own).unwrap().trials;
     assert_eq!((labels(&own), own.layout().classes.len()), (vec![1, 0, 1, 0], 2));
-    let wanted = read(&file, LabelHandling::Classes(&classes)).unwrap().trials;
-    assert_eq!((labels(&wanted), wanted.layout().classes.clone()), (vec![2, 0, 2, 0], classes.to_vec()));
+    let reordered = read(&file, LabelHandling::Classes(&classes)).unwrap().trials;
+    assert_eq!(
+        (labels(&reordered), reordered.layout().classes.clone()),
+        (vec![2, 0, 2, 0], classes.to_vec())
+    );
     let builder = builder.with("y", texts(&["right", "left", "up", "left"]));
     let error =
         read(&[builder.save("foreign.npz")], LabelHandling::Classes(&classes)).unwrap_err().to_string();

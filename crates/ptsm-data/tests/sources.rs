@@ -35,7 +35,7 @@ fn load(source: &Source, subjects: &str) -> LoadedData {
 }
 
 #[test]
-fn a_cohort_becomes_trials_in_the_order_of_people() {
+fn a_cohort_becomes_trials_in_the_order_of_subjects() {
     let cohort = small();
     let all = load(&simulated(&cohort), "");
     let info = all.trials.info();
@@ -45,7 +45,7 @@ fn a_cohort_becomes_trials_in_the_order_of_people() {
     assert_eq!((all.name.as_str(), &all.pipeline), ("simulated", &cohort.pipeline()));
     assert_eq!(all.truth, Some(cohort.truth()));
     assert!(all.notes.is_empty(), "{:?}", all.notes);
-    // The same again, and the same people when fewer are asked for.
+    // The same again, and the same subjects when fewer are asked for.
     assert_eq!(load(&simulated(&cohort), ""), all);
     let some = load(&simulated(&cohort), "2-3");
     assert_eq!(some.trials.to_vec(), &all.trials.to_vec()[8 * 3 * 256..]);
@@ -115,7 +115,7 @@ fn a_smaller_cohort_leaves_nothing_of_a_larger_one() {
     assert_eq!(load(&source, "").trials.subjects().len(), 2);
 }
 
-/// A kill leaves some people without a file, and parts of files.
+/// A kill leaves some subjects without a file, and parts of files.
 #[test]
 fn a_half_written_cohort_is_noted_and_written_anew() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,20 +208,20 @@ fn arrays_take_what_can_still_be_applied() {
 
 /// Whoever is tested must not have been trained on, whatever number or file they come with.
 #[test]
-fn the_same_person_is_recognised_wherever_they_come_from() {
+fn the_same_subject_is_recognised_wherever_they_come_from() {
     let cohort = small();
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("cohort");
     save_cohort(&cohort, &to).unwrap();
-    let of = |id: &str, root: &std::path::Path| load(&Source::parse(id, Some(root)).unwrap(), "").people;
+    let of = |id: &str, root: &std::path::Path| load(&Source::parse(id, Some(root)).unwrap(), "").identities;
 
     let simulated = of("simulated", &to);
     assert_eq!(simulated.keys().copied().collect::<Vec<_>>(), [1, 2, 3].map(SubjectId));
-    let hashes = || simulated.values().flat_map(|person| &person.hashes);
+    let hashes = || simulated.values().flat_map(|identity| &identity.hashes);
     assert!(hashes().all(|hash| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit())));
     assert_eq!(hashes().collect::<BTreeSet<_>>().len(), hashes().count());
-    let trials = |people: &BTreeMap<SubjectId, SubjectIdentity>| -> Vec<(SubjectId, String)> {
-        people.iter().map(|(subject, person)| (*subject, person.trials.clone())).collect()
+    let trials = |identities: &BTreeMap<SubjectId, SubjectIdentity>| -> Vec<(SubjectId, String)> {
+        identities.iter().map(|(subject, identity)| (*subject, identity.trials.clone())).collect()
     };
     assert_eq!(trials(&of("cohort", folder.path())), trials(&simulated));
     let second = SubjectId(2);
@@ -239,7 +239,7 @@ fn the_same_person_is_recognised_wherever_they_come_from() {
     assert_eq!(trials(&renumbered), [(SubjectId(77), simulated[&second].trials.clone())]);
     assert!(renumbered[&SubjectId(77)].is_among(&simulated[&second].hashes));
     assert!(!renumbered[&SubjectId(77)].is_among(&simulated[&SubjectId(3)].hashes));
-    // Only one of two sessions, after both were learnt from.
+    // Only one of two sessions, after both were trained on.
     let half = own.all().only(|t| t.session == 2);
     let x = half.signals().flatten().copied().collect();
     let half = Trials::new(own.layout().clone(), x, half.info().copied().collect()).unwrap();
@@ -254,7 +254,8 @@ fn the_same_person_is_recognised_wherever_they_come_from() {
     assert!(of_made[&SubjectId(78)].is_among(&simulated[&second].hashes));
     assert!(!of_made[&SubjectId(78)].is_among(&simulated[&SubjectId(3)].hashes));
     // The same head, recorded for longer, and another one.
-    let changed = |cohort: &Cohort| self::simulated(cohort).load(None, None).unwrap().people[&second].clone();
+    let changed =
+        |cohort: &Cohort| self::simulated(cohort).load(None, None).unwrap().identities[&second].clone();
     let longer = changed(&Cohort { trials: 6, ..cohort.clone() });
     assert!(longer.is_among(&simulated[&second].hashes) && longer.trials != simulated[&second].trials);
     assert!(
@@ -262,7 +263,7 @@ fn the_same_person_is_recognised_wherever_they_come_from() {
     );
     // Any scaling gives the same.
     let plain = Pipeline { scaling: Scaling::None, ..cohort.pipeline() };
-    assert_eq!(self::simulated(&cohort).load(Some(&plain), None).unwrap().people, simulated);
+    assert_eq!(self::simulated(&cohort).load(Some(&plain), None).unwrap().identities, simulated);
 }
 
 #[test]

@@ -124,20 +124,20 @@ impl Classic for CspLda {
         Ok(Coefficients { band, csp, lda })
     }
 
-    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
-        let features = learnt.csp.features(&self.covariance(&learnt.band, layout, signal)?)?;
-        Ok(learnt.lda.probabilities(features.as_slice())?.as_slice().to_vec())
+    fn decide(&self, coefficients: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+        let features = coefficients.csp.features(&self.covariance(&coefficients.band, layout, signal)?)?;
+        Ok(coefficients.lda.probabilities(features.as_slice())?.as_slice().to_vec())
     }
 
-    fn parameters(learnt: &Coefficients) -> usize {
-        learnt.csp.filters.len() + learnt.lda.weights.len() + learnt.lda.biases.len()
+    fn parameters(coefficients: &Coefficients) -> usize {
+        coefficients.csp.filters.len() + coefficients.lda.weights.len() + coefficients.lda.biases.len()
     }
 
-    fn matrices(learnt: &Coefficients) -> NamedMatrices {
-        let csp = &learnt.csp;
+    fn matrices(coefficients: &Coefficients) -> NamedMatrices {
+        let csp = &coefficients.csp;
         let mut all =
             vec![("csp.filters", csp.filters.clone()), ("csp.eigenvalues", column(&csp.eigenvalues))];
-        all.extend(learnt.lda.matrices());
+        all.extend(coefficients.lda.matrices());
         all
     }
 

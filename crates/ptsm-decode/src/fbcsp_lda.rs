@@ -134,10 +134,10 @@ impl Classic for FbcspLda {
             columns.extend(features.column_iter().map(|column| column.as_slice().to_vec()));
             parts.push(BandFeatures { band, csp });
         }
-        let told = workers.work(|| {
+        let information = workers.work(|| {
             columns.par_iter().map(|c| mutual_information(c, &labels, classes)).collect::<Result<Vec<_>>>()
         })?;
-        let kept = largest(&told, self.features);
+        let kept = largest(&information, self.features);
         let mut first = 0;
         for part in &mut parts {
             let count = part.csp.eigenvalues.len();
@@ -154,23 +154,23 @@ impl Classic for FbcspLda {
         Ok(Coefficients { parts, lda })
     }
 
-    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, coefficients: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         let mut features = vec![];
-        for part in learnt.parts.iter().filter(|part| !part.csp.eigenvalues.is_empty()) {
+        for part in coefficients.parts.iter().filter(|part| !part.csp.eigenvalues.is_empty()) {
             let covariance = self.covariance(&part.band, layout, signal)?;
             features.extend(part.csp.features(&covariance)?.iter());
         }
-        Ok(learnt.lda.probabilities(&features)?.as_slice().to_vec())
+        Ok(coefficients.lda.probabilities(&features)?.as_slice().to_vec())
     }
 
-    fn parameters(learnt: &Coefficients) -> usize {
-        let filters: usize = learnt.parts.iter().map(|part| part.csp.filters.len()).sum();
-        filters + learnt.lda.weights.len() + learnt.lda.biases.len()
+    fn parameters(coefficients: &Coefficients) -> usize {
+        let filters: usize = coefficients.parts.iter().map(|part| part.csp.filters.len()).sum();
+        filters + coefficients.lda.weights.len() + coefficients.lda.biases.len()
     }
 
-    fn matrices(learnt: &Coefficients) -> NamedMatrices {
-        let rows: Vec<_> = learnt.parts.iter().flat_map(|part| part.csp.filters.row_iter()).collect();
-        let parts = learnt.parts.iter();
+    fn matrices(coefficients: &Coefficients) -> NamedMatrices {
+        let rows: Vec<_> = coefficients.parts.iter().flat_map(|part| part.csp.filters.row_iter()).collect();
+        let parts = coefficients.parts.iter();
         let bands =
             parts.clone().enumerate().flat_map(|(i, part)| vec![i as f64; part.csp.eigenvalues.len()]);
         let shares = parts.flat_map(|part| part.csp.eigenvalues.iter().copied());
@@ -180,7 +180,7 @@ impl Classic for FbcspLda {
             ("csp.eigenvalues", vector(shares.collect())),
             ("csp.bands", vector(bands.collect())),
         ];
-        all.extend(learnt.lda.matrices());
+        all.extend(coefficients.lda.matrices());
         all
     }
 

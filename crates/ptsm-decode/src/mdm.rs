@@ -90,17 +90,17 @@ impl Classic for Mdm {
         Ok(Coefficients { band, means })
     }
 
-    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
-        let covariance = self.covariance(&learnt.band, layout, signal)?;
-        nearest(&learnt.means, &covariance)
+    fn decide(&self, coefficients: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+        let covariance = self.covariance(&coefficients.band, layout, signal)?;
+        nearest(&coefficients.means, &covariance)
     }
 
-    fn parameters(learnt: &Coefficients) -> usize {
-        learnt.means.iter().map(TangentSpace::length).sum()
+    fn parameters(coefficients: &Coefficients) -> usize {
+        coefficients.means.iter().map(TangentSpace::length).sum()
     }
 
-    fn matrices(learnt: &Coefficients) -> NamedMatrices {
-        vec![("means", stacked(learnt.means.iter().map(TangentSpace::reference)))]
+    fn matrices(coefficients: &Coefficients) -> NamedMatrices {
+        vec![("means", stacked(coefficients.means.iter().map(TangentSpace::reference)))]
     }
 
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {

@@ -242,42 +242,43 @@ impl Classic for Sblest {
         let others = data.validation();
         let (judge, moments) =
             if others.is_empty() { (train, own) } else { (others, moments(others, delay)?) };
-        let told = workers
+        let trial_scores = workers
             .work(|| moments.par_iter().map(|m| scores.of(m)).collect::<Result<Vec<DVector<f64>>>>())?;
         let labels = judge.labels();
-        let trials = told.iter().zip(&labels).map(|(scores, &label)| (scores.as_slice(), label as usize));
+        let trials =
+            trial_scores.iter().zip(&labels).map(|(scores, &label)| (scores.as_slice(), label as usize));
         Ok(Coefficients { band, scores, slope: inverse_temperature(trials, Ties::LeastCertain) })
     }
 
-    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
-        let moment = self.moment(&learnt.band, layout, signal, learnt.scores.features.delay)?;
-        let scores = learnt.scores.of(&moment)? * learnt.slope;
+    fn decide(&self, coefficients: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+        let moment = self.moment(&coefficients.band, layout, signal, coefficients.scores.features.delay)?;
+        let scores = coefficients.scores.of(&moment)? * coefficients.slope;
         Ok(softmax(scores.as_slice()))
     }
 
-    fn parameters(learnt: &Coefficients) -> usize {
-        let Scores { features, weights, thresholds } = &learnt.scores;
+    fn parameters(coefficients: &Coefficients) -> usize {
+        let Scores { features, weights, thresholds } = &coefficients.scores;
         let (rows, rank) = features.whitening.shape();
         let whitening = if rows == rank { rows * (rows + 1) / 2 } else { rows * rank };
         weights.len() + whitening + thresholds.len() + 1
     }
 
-    fn matrices(learnt: &Coefficients) -> NamedMatrices {
-        let Scores { features, weights, thresholds } = &learnt.scores;
+    fn matrices(coefficients: &Coefficients) -> NamedMatrices {
+        let Scores { features, weights, thresholds } = &coefficients.scores;
         let one = |value: f64| DMatrix::from_element(1, 1, value);
         vec![
             ("delay_samples", one(features.delay as f64)),
             ("whitening", features.whitening.clone()),
             ("weights", weights.clone()),
             ("thresholds", column(thresholds)),
-            ("slope", one(learnt.slope)),
+            ("slope", one(coefficients.slope)),
         ]
     }
 
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {
-        let told = file.sized("delay_samples", 1, 1)?[0];
-        let delay = self.delays_samples.iter().copied().find(|&d| d as f64 == told).ok_or_else(|| {
-            file.wrong(format!("a delay of {told} samples is none of {:?}", self.delays_samples))
+        let stored = file.sized("delay_samples", 1, 1)?[0];
+        let delay = self.delays_samples.iter().copied().find(|&d| d as f64 == stored).ok_or_else(|| {
+            file.wrong(format!("a delay of {stored} samples is none of {:?}", self.delays_samples))
         })?;
         let taps = self.taps(delay);
         let whitening = file.any("whitening")?;

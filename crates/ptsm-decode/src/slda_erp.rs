@@ -100,18 +100,18 @@ impl Classic for SldaErp {
         Ok(Coefficients { band, bins, lda })
     }
 
-    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, coefficients: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         let channels = layout.channels.len();
-        let features = learnt.bins.features(&learnt.band.apply(signal, channels)?, channels);
-        Ok(learnt.lda.probabilities(&features)?.as_slice().to_vec())
+        let features = coefficients.bins.features(&coefficients.band.apply(signal, channels)?, channels);
+        Ok(coefficients.lda.probabilities(&features)?.as_slice().to_vec())
     }
 
-    fn parameters(learnt: &Coefficients) -> usize {
-        learnt.lda.weights.len() + learnt.lda.biases.len()
+    fn parameters(coefficients: &Coefficients) -> usize {
+        coefficients.lda.weights.len() + coefficients.lda.biases.len()
     }
 
-    fn matrices(learnt: &Coefficients) -> NamedMatrices {
-        learnt.lda.matrices()
+    fn matrices(coefficients: &Coefficients) -> NamedMatrices {
+        coefficients.lda.matrices()
     }
 
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {

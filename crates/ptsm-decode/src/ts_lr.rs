@@ -81,7 +81,7 @@ impl TsLr {
         Ok(estimate(&band.apply(signal, channels)?, channels, self.covariance))
     }
 
-    fn how(&self) -> Regularisation {
+    fn regularisation(&self) -> Regularisation {
         let TsLr { inverse_penalty, balanced, tolerance, .. } = *self;
         Regularisation { inverse_penalty, balanced, tolerance }
     }
@@ -95,7 +95,7 @@ impl Classic for TsLr {
     }
 
     fn check(&self) -> Result<()> {
-        self.how().check()
+        self.regularisation().check()
     }
 
     fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
@@ -103,20 +103,20 @@ impl Classic for TsLr {
         let band = self.band(layout)?;
         let covariances = workers.each(train, |signal| self.covariance(&band, layout, signal))?;
         let (labels, classes) = (train.labels(), layout.classes.len());
-        let tangent = workers.work(|| Tangent::fit(&covariances, &labels, classes, self.how()))?;
+        let tangent = workers.work(|| Tangent::fit(&covariances, &labels, classes, self.regularisation()))?;
         Ok(Coefficients { band, tangent })
     }
 
-    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
-        learnt.tangent.probabilities(&self.covariance(&learnt.band, layout, signal)?)
+    fn decide(&self, coefficients: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+        coefficients.tangent.probabilities(&self.covariance(&coefficients.band, layout, signal)?)
     }
 
-    fn parameters(learnt: &Coefficients) -> usize {
-        learnt.tangent.parameters()
+    fn parameters(coefficients: &Coefficients) -> usize {
+        coefficients.tangent.parameters()
     }
 
-    fn matrices(learnt: &Coefficients) -> NamedMatrices {
-        learnt.tangent.matrices()
+    fn matrices(coefficients: &Coefficients) -> NamedMatrices {
+        coefficients.tangent.matrices()
     }
 
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {

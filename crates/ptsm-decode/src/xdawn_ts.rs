@@ -91,7 +91,7 @@ impl XdawnTs {
         Band::new(self.band_hz, self.order, layout, "band_hz")
     }
 
-    fn how(&self) -> Regularisation {
+    fn regularisation(&self) -> Regularisation {
         let XdawnTs { inverse_penalty, balanced, tolerance, .. } = *self;
         Regularisation { inverse_penalty, balanced, tolerance }
     }
@@ -150,7 +150,7 @@ impl Classic for XdawnTs {
     }
 
     fn check(&self) -> Result<()> {
-        self.how().check()
+        self.regularisation().check()
     }
 
     fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
@@ -159,22 +159,29 @@ impl Classic for XdawnTs {
         let xdawn = Xdawn::fit(&self.moments(train, &band, workers)?, self.filters)?;
         let covariances = workers.each(train, |signal| self.covariance(&band, &xdawn, layout, signal))?;
         let (labels, classes) = (train.labels(), layout.classes.len());
-        let tangent = workers.work(|| Tangent::fit(&covariances, &labels, classes, self.how()))?;
+        let tangent = workers.work(|| Tangent::fit(&covariances, &labels, classes, self.regularisation()))?;
         Ok(Coefficients { band, xdawn, tangent })
     }
 
-    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
-        learnt.tangent.probabilities(&self.covariance(&learnt.band, &learnt.xdawn, layout, signal)?)
+    fn decide(&self, coefficients: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+        coefficients.tangent.probabilities(&self.covariance(
+            &coefficients.band,
+            &coefficients.xdawn,
+            layout,
+            signal,
+        )?)
     }
 
-    fn parameters(learnt: &Coefficients) -> usize {
-        learnt.xdawn.filters.len() + learnt.xdawn.templates.len() + learnt.tangent.parameters()
+    fn parameters(coefficients: &Coefficients) -> usize {
+        coefficients.xdawn.filters.len()
+            + coefficients.xdawn.templates.len()
+            + coefficients.tangent.parameters()
     }
 
-    fn matrices(learnt: &Coefficients) -> NamedMatrices {
-        let Xdawn { filters, templates } = &learnt.xdawn;
+    fn matrices(coefficients: &Coefficients) -> NamedMatrices {
+        let Xdawn { filters, templates } = &coefficients.xdawn;
         let mut all = vec![("xdawn.filters", filters.clone()), ("xdawn.templates", templates.clone())];
-        all.extend(learnt.tangent.matrices());
+        all.extend(coefficients.tangent.matrices());
         all
     }
 

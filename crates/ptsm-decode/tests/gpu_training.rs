@@ -19,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
 /// The GPU, or a line that says why nothing was tested.
-fn asked() -> Option<Cuda> {
+fn requested_gpu() -> Option<Cuda> {
     if std::env::var_os("PTSM_TEST_GPU").is_none() {
         eprintln!("skipped: needs a GPU; PTSM_TEST_GPU is not set");
         return None;
@@ -66,7 +66,7 @@ struct Trajectory<T> {
 }
 
 /// One replica between two steps.
-struct Standing {
+struct ReplicaState {
     tensors: Vec<Vec<f64>>,
     optimizers: Vec<Checkpoint<f64>>,
 }
@@ -143,14 +143,14 @@ impl<T: Real> Trajectory<T> {
         self.steps.iter().flat_map(of).collect()
     }
 
-    fn standing(&self) -> [Standing; 2] {
-        [0, 1].map(|r| Standing {
+    fn states(&self) -> [ReplicaState; 2] {
+        [0, 1].map(|r| ReplicaState {
             tensors: self.names.iter().map(|n| cast(self.parameters.get(r, n).unwrap())).collect(),
             optimizers: self.steps.iter().map(|step| moments(&step.checkpoint(r).unwrap())).collect(),
         })
     }
 
-    fn stand(&mut self, at: &[Standing; 2]) {
+    fn stand(&mut self, at: &[ReplicaState; 2]) {
         for (r, at) in at.iter().enumerate() {
             for (name, values) in self.names.iter().zip(&at.tensors) {
                 self.parameters.set(r, name, &cast(values)).unwrap();
@@ -174,16 +174,16 @@ const STEPS: usize = 50;
 struct Exact {
     losses: Vec<f64>,
     /// Before each step.
-    standings: Vec<[Standing; 2]>,
+    states: Vec<[ReplicaState; 2]>,
     gradients: Vec<[Vec<f64>; 2]>,
 }
 
 impl Exact {
     fn of(model: &dyn Architecture, device: &Device) -> Exact {
         let mut course = Trajectory::<f64>::new(model, device, STEPS, 0.0);
-        let mut exact = Exact { losses: vec![], standings: vec![], gradients: vec![] };
+        let mut exact = Exact { losses: vec![], states: vec![], gradients: vec![] };
         for step in 0..STEPS {
-            exact.standings.push(course.standing());
+            exact.states.push(course.states());
             exact.losses.extend(course.go(step));
             exact.gradients.push([0, 1].map(|r| course.gradient(r)));
         }
@@ -191,8 +191,8 @@ impl Exact {
     }
 
     /// How far a run goes astray.
-    fn astray(&self, told: &[f64]) -> f64 {
-        let far = told.iter().zip(&self.losses).map(|(a, b)| (a - b).abs() / b.abs().max(0.1));
+    fn astray(&self, measured: &[f64]) -> f64 {
+        let far = measured.iter().zip(&self.losses).map(|(a, b)| (a - b).abs() / b.abs().max(0.1));
         far.fold(0.0, f64::max)
     }
 
@@ -201,8 +201,8 @@ impl Exact {
     fn wrong(&self, model: &dyn Architecture, device: &Device) -> [f64; 2] {
         let mut course = Trajectory::<f32>::new(model, device, STEPS, 0.0);
         let mut wrong = vec![];
-        for (step, standing) in self.standings.iter().enumerate() {
-            course.stand(standing);
+        for (step, states) in self.states.iter().enumerate() {
+            course.stand(states);
             course.go(step);
             for (r, exact) in self.gradients[step].iter().enumerate() {
                 let length = |squares: f64| squares.sqrt();
@@ -226,7 +226,7 @@ const SAME: f64 = 4.0;
 /// samples changed in their last digit. Not every change meets such a unit: it takes a dozen to see how far they lead.
 #[test]
 fn fifty_steps_are_as_exact_as_on_the_cpu() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     let gpu = Device::from(&gpu);
     for (name, model) in models() {
         let cpu = Device::from(&Cpu::new().unwrap());
@@ -263,11 +263,11 @@ fn fifty_steps_are_as_exact_as_on_the_cpu() {
             }));
             runs.into_iter().map(|run| exact.astray(&run.join().unwrap())).fold(0.0, f64::max)
         });
-        let told = losses::<f32>(&**model, &gpu, STEPS, 0.0);
-        let there = exact.astray(&told);
+        let measured = losses::<f32>(&**model, &gpu, STEPS, 0.0);
+        let there = exact.astray(&measured);
         eprintln!("{name}, fifty steps: CPU at most {here:.1e}, GPU {there:.1e} from double precision");
         assert!(there < SAME * here + 1e-4, "{name}: {there:e} from double precision, the CPU {here:e}");
-        for (a, b) in told.iter().zip(&exact.losses).take(10) {
+        for (a, b) in measured.iter().zip(&exact.losses).take(10) {
             assert!((a - b).abs() < 2e-4 * b.abs(), "{name}: {a}, not {b}, within five steps");
         }
     }
@@ -276,7 +276,7 @@ fn fifty_steps_are_as_exact_as_on_the_cpu() {
 /// Small enough for the checkers of memory and races.
 #[test]
 fn a_full_step_of_every_network() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     for (name, model) in models() {
         let (here, there) = (
             losses::<f32>(&*model, &(&Cpu::new().unwrap()).into(), 1, 0.0),
@@ -322,7 +322,7 @@ fn cohort() -> Trials {
 /// From folds to decoders on the GPU: they learn, leave their slots at different times, and are the same in company and alone.
 #[test]
 fn folds_are_trained_together() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     let (trials, device) = (cohort(), Device::from(&gpu));
     let run = Run { device: &device, identity: "" };
     let set = |ids: &[u32]| ids.iter().map(|i| SubjectId(*i)).collect::<BTreeSet<_>>();

@@ -31,12 +31,17 @@ pub(crate) fn differentiate(graph: &mut Graph, loss: Id, leaves: &[Op]) -> Resul
         }
         let scope = graph.scopes[node.scope as usize].clone();
         graph.enter_scope(&scope);
-        let wanted: Vec<bool> = node.inputs.iter().map(|p| leads[p.index()]).collect();
+        let requires_grad: Vec<bool> = node.inputs.iter().map(|p| leads[p.index()]).collect();
         let output = Id(i as u32);
-        let parts =
-            node.op.gradient(Backward { graph, inputs: &node.inputs, output, grad, wanted: &wanted })?;
-        for ((&input, part), wanted) in node.inputs.iter().zip(parts).zip(wanted) {
-            let (Some(part), true) = (part, wanted) else { continue };
+        let parts = node.op.gradient(Backward {
+            graph,
+            inputs: &node.inputs,
+            output,
+            grad,
+            requires_grad: &requires_grad,
+        })?;
+        for ((&input, part), requires_grad) in node.inputs.iter().zip(parts).zip(requires_grad) {
+            let (Some(part), true) = (part, requires_grad) else { continue };
             grads[input.index()] = Some(match grads[input.index()] {
                 None => part,
                 Some(sum) => graph.add(sum, part)?,

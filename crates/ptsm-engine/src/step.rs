@@ -60,7 +60,7 @@ impl<T: Real> Step<T> {
     /// Decay of the first moment (Adam's first beta, the momentum of SGD) from the next step of a replica on, for schedules that move it
     /// as they move the rate.
     pub fn set_first_beta(&mut self, replica: usize, beta: f64) -> Result<()> {
-        self.known(replica)?;
+        self.check_replica(replica)?;
         let optimizer = self.updates[replica].optimizer.with_momentum(beta);
         optimizer.check()?;
         self.updates[replica].optimizer = optimizer;
@@ -157,7 +157,7 @@ impl<T: Real> Step<T> {
         self.program.forward(parameters, feeds, Some(active))
     }
 
-    fn known(&self, replica: usize) -> Result<()> {
+    fn check_replica(&self, replica: usize) -> Result<()> {
         let n = self.steps.len();
         if replica < n {
             Ok(())
@@ -260,7 +260,7 @@ impl<T: Real> Step<T> {
 
     /// All that a later continuation needs besides the parameters, for one replica: numbers of steps and runs, moments.
     pub fn checkpoint(&self, replica: usize) -> Result<Checkpoint<T>> {
-        self.known(replica)?;
+        self.check_replica(replica)?;
         let moments = self.program.executable().states(replica)?;
         Ok(Checkpoint { steps: self.steps[replica], runs: self.program.runs(replica), moments })
     }
@@ -280,7 +280,7 @@ impl<T: Real> Step<T> {
 
     /// Continues where a checkpoint was taken.
     pub fn restore(&mut self, replica: usize, from: &Checkpoint<T>) -> Result<()> {
-        self.known(replica)?;
+        self.check_replica(replica)?;
         let saved = from.moments.iter().map(|states| states.each_ref().map(Vec::len));
         if !self.state_lengths().eq(saved) {
             return Err(Error::Program("the checkpoint belongs to a step that moves other tensors".into()));

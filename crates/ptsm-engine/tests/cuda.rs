@@ -12,7 +12,7 @@ use ptsm_engine::{
 };
 
 /// The GPU; where there is none, a line that says that the test was skipped.
-fn asked() -> Option<&'static Cuda> {
+fn requested_gpu() -> Option<&'static Cuda> {
     let found = gpu();
     if found.is_none() {
         eprintln!("skipped: needs a GPU; PTSM_TEST_GPU is not set");
@@ -28,7 +28,7 @@ fn compare(label: &str, shapes: &[&[usize]], build: impl Fn(&mut Graph, &[Id]) -
 
 #[test]
 fn large_elementwise_work_and_sums() {
-    if asked().is_none() {
+    if requested_gpu().is_none() {
         return;
     }
     compare("elu", &[&[40, 30, 50]], |g, p| g.elu(p[0]));
@@ -54,7 +54,7 @@ fn large_elementwise_work_and_sums() {
 
 #[test]
 fn products_of_every_size() {
-    if asked().is_none() {
+    if requested_gpu().is_none() {
         return;
     }
     for [items, m, n, k] in [[1, 64, 256, 2048], [1, 65, 63, 130], [3, 100, 70, 33], [1, 128, 128, 64]] {
@@ -69,7 +69,7 @@ fn products_of_every_size() {
 
 #[test]
 fn convolutions_of_every_size() {
-    if asked().is_none() {
+    if requested_gpu().is_none() {
         return;
     }
     for [batch, channels, time, outputs, taps, groups] in [
@@ -141,7 +141,7 @@ fn compare_rounded(
 
 #[test]
 fn products_on_tensor_cores() {
-    if asked().is_none() {
+    if requested_gpu().is_none() {
         return;
     }
     for [items, m, n, k] in [
@@ -170,7 +170,7 @@ fn compare_rounded_conv(sizes: [usize; 6], padding: Padding, all: bool) {
 
 #[test]
 fn convolutions_on_tensor_cores() {
-    if asked().is_none() {
+    if requested_gpu().is_none() {
         return;
     }
     for sizes in [
@@ -235,7 +235,7 @@ fn train_wide(device: &Device, steps: usize) -> Vec<f32> {
 
 #[test]
 fn a_network_learns_in_every_precision() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     let plain = train_wide(&gpu.into(), 40);
     for (precision, allowed) in ROUNDED {
         let device = gpu.clone().with_precision(precision).unwrap();
@@ -258,7 +258,7 @@ fn a_network_learns_in_every_precision() {
 
 #[test]
 fn batch_norm_with_all_that_follows() {
-    if asked().is_none() {
+    if requested_gpu().is_none() {
         return;
     }
     for (i, pooling) in [
@@ -315,7 +315,7 @@ struct Run {
 
 /// How trials reach a step.
 #[derive(Clone, Copy, PartialEq)]
-enum How {
+enum FeedMode {
     Rows,
     Table,
     /// From a table, one step prepared while the one before is under way.
@@ -331,7 +331,7 @@ fn finish(step: &mut Step<f32>, parameters: &Parameters<f32>, steps: usize, loss
 }
 
 /// Trains three replicas, the second one for the first half only, and applies them.
-fn train(device: &Device, how: How, steps: usize) -> Run {
+fn train(device: &Device, feeding: FeedMode, steps: usize) -> Run {
     let (batch, trials, replicas) = (12, 40, 3);
     let (g, logits, loss) = network(batch);
     let mut random = Random::new(3);
@@ -347,14 +347,14 @@ fn train(device: &Device, how: How, steps: usize) -> Run {
     let mut losses = vec![vec![]; replicas];
     for i in 0..steps {
         let picked: Vec<u32> = (0..replicas * batch).map(|_| random.within(0, trials - 1) as u32).collect();
-        let x = if how == How::Rows {
+        let x = if feeding == FeedMode::Rows {
             Feed::Rows { data: &data, rows: &picked }
         } else {
             Feed::Table { table: &resident, rows: &picked }
         };
         let feeds = [("x", x), ("y", Feed::LabelRows { data: &labels, rows: &picked })];
         let active = [true, i < steps / 2, true];
-        let most = if how == How::Ahead { step.max_in_flight() } else { 1 };
+        let most = if feeding == FeedMode::Ahead { step.max_in_flight() } else { 1 };
         while step.in_flight() >= most {
             finish(&mut step, &parameters, steps, &mut losses);
         }
@@ -371,8 +371,8 @@ fn train(device: &Device, how: How, steps: usize) -> Run {
 
 #[test]
 fn replicas_train_and_stop_as_on_the_cpu() {
-    let Some(gpu) = asked() else { return };
-    let (here, there) = (train(&cpu().into(), How::Rows, 50), train(&gpu.into(), How::Rows, 50));
+    let Some(gpu) = requested_gpu() else { return };
+    let (here, there) = (train(&cpu().into(), FeedMode::Rows, 50), train(&gpu.into(), FeedMode::Rows, 50));
     for r in 0..3 {
         assert_eq!(here.losses[r].len(), if r == 1 { 25 } else { 50 });
         for (i, (a, b)) in here.losses[r].iter().zip(&there.losses[r]).enumerate() {
@@ -388,8 +388,8 @@ fn replicas_train_and_stop_as_on_the_cpu() {
         }
     }
     // The same again, from a table, waited for or not, is the same to the bit.
-    for how in [How::Table, How::Ahead] {
-        let again = train(&gpu.into(), how, 50);
+    for feeding in [FeedMode::Table, FeedMode::Ahead] {
+        let again = train(&gpu.into(), feeding, 50);
         assert_eq!(there.losses, again.losses);
         assert_eq!(there.logits, again.logits);
     }
@@ -398,7 +398,7 @@ fn replicas_train_and_stop_as_on_the_cpu() {
 /// Images of rows, and parameters that change their replica, as the trainer uses them.
 #[test]
 fn images_and_seats_are_those_of_the_cpu() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     let (g, logits, loss) = network(12);
     let data: Vec<f32> = to(&Random::new(5).reals(20 * 480));
     let table =
@@ -443,8 +443,8 @@ fn images_and_seats_are_those_of_the_cpu() {
 
 #[test]
 fn the_first_step_is_the_same() {
-    let Some(gpu) = asked() else { return };
-    let (here, there) = (train(&cpu().into(), How::Table, 1), train(&gpu.into(), How::Table, 1));
+    let Some(gpu) = requested_gpu() else { return };
+    let (here, there) = (train(&cpu().into(), FeedMode::Table, 1), train(&gpu.into(), FeedMode::Table, 1));
     for r in [0, 2] {
         for tensor in here.parameters.tensors() {
             let (a, b) = (here.parameters.get(r, &tensor.name), there.parameters.get(r, &tensor.name));
@@ -457,7 +457,7 @@ fn the_first_step_is_the_same() {
 
 #[test]
 fn the_gradient_of_an_input_is_that_of_the_cpu() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     let (graph, _, loss) = network(16);
     let parameters = Parameters::<f32>::new(&graph, &[3]).unwrap();
     let x: Vec<f32> =
@@ -476,7 +476,7 @@ fn the_gradient_of_an_input_is_that_of_the_cpu() {
 
 #[test]
 fn a_checkpoint_goes_from_one_device_to_the_other() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     let (g, _, loss) = network(12);
     let data: Vec<f32> = to(&Random::new(5).reals(12 * 480));
     let labels: Vec<u32> = (0..12).map(|i| i % 3).collect();
@@ -511,7 +511,7 @@ fn a_checkpoint_goes_from_one_device_to_the_other() {
 
 #[test]
 fn a_gradient_that_is_not_finite_moves_nothing() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     let mut g = Graph::new();
     let x = g.input("x", &[2]).unwrap();
     let w = g.parameter("w", &[2], Init::Constant(1.0)).unwrap();
@@ -532,7 +532,7 @@ fn a_gradient_that_is_not_finite_moves_nothing() {
 
 #[test]
 fn what_is_not_a_number_is_refused() {
-    let Some(gpu) = asked() else { return };
+    let Some(gpu) = requested_gpu() else { return };
     let (g, logits, _) = network(12);
     let mut program = Program::<f32>::new(&g, Mode::Infer, &[logits], 1, gpu).unwrap();
     let parameters = Parameters::new(&g, &[1]).unwrap();
@@ -545,8 +545,8 @@ fn what_is_not_a_number_is_refused() {
 }
 
 #[test]
-fn memory_that_is_not_there_is_told() {
-    let Some(gpu) = asked() else { return };
+fn memory_that_is_not_there_is_reported() {
+    let Some(gpu) = requested_gpu() else { return };
     let mut g = Graph::new();
     let x = g.input("x", &[1 << 28]).unwrap();
     let y = g.exp(x).unwrap();

@@ -136,11 +136,11 @@ fn changed_parameters_are_noticed() {
         let mut program = net.program(Mode::Infer, 2, cpu());
         let mut parameters = net.parameters::<f32>(&[1, 2]);
         let mut before = vec![vec![]; 2];
-        let mut check = |how: &str, parameters: &Parameters<f32>, changes: [bool; 2]| {
+        let mut check = |change: &str, parameters: &Parameters<f32>, changes: [bool; 2]| {
             let given = run(&mut program, parameters, &x);
             let expected = net.fresh(Mode::Infer, parameters, &x, cpu());
-            assert_eq!(given, expected, "{case}: after {how}");
-            assert_eq!([0, 1].map(|r| given[r] != before[r]), changes, "{case}: after {how}");
+            assert_eq!(given, expected, "{case}: after {change}");
+            assert_eq!([0, 1].map(|r| given[r] != before[r]), changes, "{case}: after {change}");
             before = given;
         };
         check("the start", &parameters, [true, true]);

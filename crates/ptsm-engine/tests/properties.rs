@@ -7,7 +7,7 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{Experiment, Measured, Random, assert_same, cpu, distance, to};
+use common::{Experiment, ExperimentResult, Random, assert_same, cpu, distance, to};
 use ptsm_engine::{Cpu, Feed, Graph, Id, Init, Isa, Mode, Padding, Parameters, Pooling, Program, Result};
 
 /// Runs a property for many seeds; the first failing one is named.
@@ -26,7 +26,7 @@ fn every_cpu() -> Vec<Cpu> {
 }
 
 /// f32 on every instruction set, and f64 too, agree with the f64 reference.
-fn agrees_everywhere(experiment: &Experiment, reference: &Measured, devices: &[Cpu]) {
+fn agrees_everywhere(experiment: &Experiment, reference: &ExperimentResult, devices: &[Cpu]) {
     for device in devices {
         let label = format!("{} on {:?}", experiment.label, device.isa());
         assert_same(&label, &experiment.measure::<f32>(device), reference, 1e-4);

@@ -244,8 +244,8 @@ fn several_steps_over_one_network_move_what_they_name() {
     let subjects = graph.labels("subjects", &[SMALL.batch], 2).unwrap();
     let turned = graph.reverse_gradient_by(net.features, 0.5);
     let w = graph.parameter("subject.weight", &[2, SMALL.features], Init::fan_in(9)).unwrap();
-    let guess = graph.linear(turned, w, None).unwrap();
-    let adversary = graph.cross_entropy(guess, subjects, 0.0).unwrap();
+    let subject_logits = graph.linear(turned, w, None).unwrap();
+    let adversary = graph.cross_entropy(subject_logits, subjects, 0.0).unwrap();
     let names: Vec<String> = graph.tensors().iter().map(|t| t.name.clone()).collect();
     let of = |part: &'static str| move |name: &str| name.starts_with(part);
     let spec = |mode, loss, part| StepSpec {

@@ -207,12 +207,13 @@ mod tests {
     use super::*;
     use crate::metrics::metric;
 
-    /// `level + norm.isf(alpha) * sqrt(variance.mean() / people)`, SciPy 1.17.
+    /// `level + norm.isf(alpha) * sqrt(variance.mean() / subjects)`, SciPy 1.17.
     #[test]
     fn means_over_subjects_need_less_than_one_subject() {
         let of = |name: &str, subjects: &[Vec<usize>]| mean_threshold(metric(name).unwrap(), subjects, 0.05);
-        let near =
-            |found: Option<f64>, wanted: f64| assert!((found.unwrap() - wanted).abs() < 1e-6, "{found:?}");
+        let near = |found: Option<f64>, expected: f64| {
+            assert!((found.unwrap() - expected).abs() < 1e-6, "{found:?}")
+        };
         let speller = vec![vec![1200, 240]; 5];
         near(of("auc", &speller), 0.515_020_6);
         near(of("balanced_accuracy", &speller), 0.513_003_7);
@@ -231,8 +232,8 @@ mod tests {
             trials: trials.to_vec(),
             recalls: recalls.to_vec(),
         };
-        let guessed = [of([90, 20], [1.0, 0.0]), of([20, 90], [0.0, 1.0])];
-        let pooled = Evidence::pooled(&guessed).unwrap();
+        let at_chance = [of([90, 20], [1.0, 0.0]), of([20, 90], [0.0, 1.0])];
+        let pooled = Evidence::pooled(&at_chance).unwrap();
         assert_eq!(pooled.value(), 0.5);
         assert!(!pooled.is_above(0.05));
         let known = [of([90, 20], [0.8, 0.7]), of([20, 90], [0.7, 0.8])];

@@ -18,11 +18,11 @@ pub fn decoders(readings: &[FoldFeatureFindings]) -> Vec<(String, Vec<&FoldFeatu
         if several {
             name += &format!(", {} {}", reading.data, reading.protocol);
         }
-        if let Some(units) = &reading.learnt {
+        if let Some(units) = &reading.trained_on {
             name += &format!(", trained on {units}");
         }
         // A single test subject is told from others by its runs, which is another question.
-        if reading.people == 1 && readings.iter().any(|other| other.people > 1) {
+        if reading.subject_count == 1 && readings.iter().any(|other| other.subject_count > 1) {
             name += ", one test subject";
         }
         match all.iter_mut().find(|(known, _)| *known == name) {
@@ -42,12 +42,14 @@ pub fn by_decoder(readings: &[FoldFeatureFindings]) -> Option<Table> {
     let row = |(name, own): &(String, Vec<&FoldFeatureFindings>)| {
         let mut all: [Vec<f64>; 5] = Default::default();
         for one in own {
-            if let FeatureFindings::Made { distance, exchanged, p, person, person_chance } = &one.reading {
-                let found = [&Some(*distance), exchanged, p, person, person_chance];
+            if let FeatureFindings::Measured { distance, exchanged, p, subject_accuracy, subject_chance } =
+                &one.reading
+            {
+                let found = [&Some(*distance), exchanged, p, subject_accuracy, subject_chance];
                 all.iter_mut().zip(found).for_each(|(list, value)| list.extend(value));
             }
         }
-        let [distances, others, ps, persons, chances] = all;
+        let [distances, others, ps, accuracies, chances] = all;
         let range =
             distances.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], d| [a.min(*d), b.max(*d)]);
         let apart = ps.iter().filter(|p| **p <= ALPHA).count();
@@ -62,7 +64,7 @@ pub fn by_decoder(readings: &[FoldFeatureFindings]) -> Option<Table> {
             },
             signed(some(&others)),
             if ps.is_empty() { "-".into() } else { format!("{apart} of {}", ps.len()) },
-            percent(some(&persons)),
+            percent(some(&accuracies)),
             percent(some(&chances)),
         ]
     };
@@ -85,26 +87,26 @@ pub fn by_decoder(readings: &[FoldFeatureFindings]) -> Option<Table> {
 /// Explains the numbers. A single test subject cannot be exchanged with another.
 fn note(readings: &[FoldFeatureFindings]) -> String {
     let mut note = "Proxy A-distance of the task features between training subjects and test subjects, fit by fit: 0 where a linear classifier cannot tell them apart, 2 where it always can.".to_string();
-    if readings.iter().any(|r| r.people > 1) {
+    if readings.iter().any(|r| r.subject_count > 1) {
         note += " The classifier is tested on subjects it was not fitted to. Subjects differ, so any two groups of subjects are apart; a fit counts as further apart where its distance exceeds that of each of 20 pairs of groups drawn at random (p <= 0.05). The subject probe is a linear classifier that tells the test subjects apart by their task features; it is fitted to the first half of their trials and tested on the second.";
     }
-    if readings.iter().any(|r| r.people == 1) {
+    if readings.iter().any(|r| r.subject_count == 1) {
         note += " Where there is one test subject, the classifier was fitted to other runs of that subject: the distance says how far the subject is from all others, and it is large for every subject.";
     }
-    let mut whys: Vec<&str> = readings.iter().filter_map(|r| why(r)).collect();
-    whys.sort_unstable();
-    whys.dedup();
-    if !whys.is_empty() {
-        note += &format!(" Not measured: {}.", whys.join("; "));
+    let mut reasons: Vec<&str> = readings.iter().filter_map(|r| reason(r)).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if !reasons.is_empty() {
+        note += &format!(" Not measured: {}.", reasons.join("; "));
     }
     note
 }
 
 /// Why a fit was not measured.
-fn why(reading: &FoldFeatureFindings) -> Option<&str> {
+fn reason(reading: &FoldFeatureFindings) -> Option<&str> {
     match &reading.reading {
-        FeatureFindings::Not { why } => Some(why),
-        FeatureFindings::Made { .. } => None,
+        FeatureFindings::NotMeasured { why } => Some(why),
+        FeatureFindings::Measured { .. } => None,
     }
 }
 
@@ -130,18 +132,18 @@ pub fn by_fit(readings: &[FoldFeatureFindings]) -> Table {
             r.data.clone(),
             r.protocol.clone(),
             r.model.clone(),
-            r.learnt.clone().unwrap_or_else(|| "all".into()),
+            r.trained_on.clone().unwrap_or_else(|| "all".into()),
             r.fold.to_string(),
             r.seed.to_string(),
-            r.people.to_string(),
+            r.subject_count.to_string(),
         ];
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         match &r.reading {
-            FeatureFindings::Made { distance, exchanged, p, person, person_chance } => {
-                row.extend([Some(*distance), *exchanged, *p, *person, *person_chance].map(number));
+            FeatureFindings::Measured { distance, exchanged, p, subject_accuracy, subject_chance } => {
+                row.extend([Some(*distance), *exchanged, *p, *subject_accuracy, *subject_chance].map(number));
                 row.push(String::new());
             }
-            FeatureFindings::Not { why } => {
+            FeatureFindings::NotMeasured { why } => {
                 row.extend([const { String::new() }; 5]);
                 row.push(why.clone());
             }
@@ -160,28 +162,28 @@ mod tests {
     use super::*;
 
     fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldFeatureFindings {
-        let reading = FeatureFindings::Made {
+        let reading = FeatureFindings::Measured {
             distance,
             exchanged: Some(0.5),
             p: Some(if distance > 1.0 { 0.05 } else { 0.4 }),
-            person: Some(0.75),
-            person_chance: Some(0.25),
+            subject_accuracy: Some(0.75),
+            subject_chance: Some(0.25),
         };
         FoldFeatureFindings {
             model: model.into(),
             data: "a".into(),
             protocol: "kfold:2".into(),
-            learnt: None,
+            trained_on: None,
             fold,
             seed,
-            people: 4,
+            subject_count: 4,
             reading,
         }
     }
 
     #[test]
-    fn folds_are_means_over_seeds_and_what_was_not_asked_says_why() {
-        let not = FeatureFindings::Not { why: "no features".into() };
+    fn folds_are_means_over_seeds_and_what_was_not_measured_says_why() {
+        let not = FeatureFindings::NotMeasured { why: "no features".into() };
         let csp = FoldFeatureFindings { reading: not, ..one("csp-lda", 0, 1, 0.0) };
         let all = [one("ptsm", 0, 1, 0.2), one("ptsm", 0, 2, 0.4), one("ptsm", 1, 1, 1.5), csp];
         let table = by_decoder(&all).unwrap();

@@ -37,7 +37,7 @@ mod tests {
     /// `scipy.stats.f.ppf(share, above, below)`, SciPy 1.17.
     #[test]
     fn quantiles_are_scipys() {
-        for (share, above, below, wanted) in [
+        for (share, above, below, expected) in [
             (0.975, 5.0, 15.0, 3.5764153492790607),
             (0.975, 15.0, 5.0, 6.427728167078779),
             (0.975, 5.0, 4.79, 7.490103962012941),
@@ -48,7 +48,7 @@ mod tests {
             (0.975, 2000.0, 4000.0, 1.0783581446310253),
         ] {
             let found = fisher_quantile(share, above, below);
-            assert!((found - wanted).abs() <= 1e-10 * wanted, "{found} instead of {wanted}");
+            assert!((found - expected).abs() <= 1e-10 * expected, "{found} instead of {expected}");
         }
     }
 

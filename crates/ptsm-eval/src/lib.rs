@@ -61,7 +61,7 @@ pub use fisher::fisher_quantile;
 pub use folder::{Folder, FolderInUse, LOG, MODELS};
 pub use folds::corrected_fold_p;
 pub use input::{
-    DataRequest, PreparedData, SettingsRequest, TaskOverride, TrainedOn, load, load_for_decoder,
+    DataRequest, PreparedData, SettingsRequest, TaskOverride, TrainingSource, load, load_for_decoder,
     load_training_data, load_with_pipeline, parse_pairs,
 };
 pub use matrix::{Comparison, ComparisonMatrix, Contender, DataSetComparison};

@@ -53,7 +53,8 @@ pub struct Comparison {
     /// The target access of the model, and that of the model it is compared with.
     pub target_access: [TargetAccess; 2],
     /// Subjects of all data sets that both have scored.
-    pub people: usize,
+    #[serde(rename = "people")]
+    pub subject_count: usize,
     /// Effects on the data sets, averaged.
     pub effect: f64,
     /// How often the model comes out as far ahead by chance, on all data sets together.
@@ -73,7 +74,8 @@ pub struct DataSetComparison {
     /// How subjects were split.
     pub protocol: String,
     /// Subjects both have scored.
-    pub people: usize,
+    #[serde(rename = "people")]
+    pub subject_count: usize,
     /// By how much the model is better on average, or worse where negative. Where less of a metric is better, that much less.
     pub difference: f64,
     /// 95 % bootstrap interval of it, over subjects.
@@ -147,7 +149,7 @@ impl Comparison {
         data: Vec<DataSetComparison>,
     ) -> Comparison {
         let weighted = |get: fn(&DataSetComparison) -> f64| -> Vec<(f64, usize)> {
-            data.iter().map(|one| (get(one), one.people)).collect()
+            data.iter().map(|one| (get(one), one.subject_count)).collect()
         };
         let p = combined_p(&weighted(|one| one.p));
         Comparison {
@@ -156,7 +158,7 @@ impl Comparison {
             model: model.model.clone(),
             against: against.model.clone(),
             target_access: [model.target_access, against.target_access],
-            people: data.iter().map(|one| one.people).sum(),
+            subject_count: data.iter().map(|one| one.subject_count).sum(),
             effect: combined_effect(&weighted(|one| one.effect)),
             p,
             p_holm: p,
@@ -176,7 +178,7 @@ fn both_ways(model: &Summary, against: &Summary, metric: &Metric) -> Option<[Dat
     let one = |differences: &[f64], interval| DataSetComparison {
         data: model.data.clone(),
         protocol: model.protocol.clone(),
-        people: differences.len(),
+        subject_count: differences.len(),
         difference: mean(differences),
         interval,
         effect: effect_size(differences),
@@ -214,7 +216,7 @@ mod tests {
     use crate::metrics::metric;
     use crate::summary::{Chance, SubjectSummary};
 
-    fn summary(data: &str, model: &str, people: &[(u32, f64)]) -> Summary {
+    fn summary(data: &str, model: &str, scores: &[(u32, f64)]) -> Summary {
         let subject = |&(id, value): &(u32, f64)| SubjectSummary {
             subject: SubjectId(id),
             n: 100,
@@ -226,7 +228,7 @@ mod tests {
             data: data.into(),
             model: model.into(),
             variant: None,
-            learnt: None,
+            trained_on: None,
             tested: None,
             protocol: "loso".into(),
             target_access: TargetAccess::Nothing,
@@ -234,8 +236,8 @@ mod tests {
             classes: 2,
             positive_class: None,
             seeds: 1,
-            records: people.len(),
-            subjects: people.iter().map(subject).collect(),
+            records: scores.len(),
+            subjects: scores.iter().map(subject).collect(),
             metrics: vec![],
             chance: Chance::default(),
         }
@@ -254,7 +256,7 @@ mod tests {
         let places: Vec<_> = found.comparisons.iter().map(|c| (c.row, c.column)).collect();
         assert_eq!(places, [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
         let up = found.comparison(1, 0).unwrap();
-        assert_eq!((&*up.model, &*up.against, up.people, up.p), ("y", "x", 4, 1.0 / 16.0));
+        assert_eq!((&*up.model, &*up.against, up.subject_count, up.p), ("y", "x", 4, 1.0 / 16.0));
         // Six comparisons, two of which have the least p.
         assert_eq!(up.p_holm, 6.0 / 16.0);
         let [up, down] = [(1, 0), (0, 1)].map(|(a, b)| found.comparison(a, b).unwrap().data[0].clone());
@@ -278,7 +280,10 @@ mod tests {
             summary("c", "y", HIGH),
         ]);
         let c = found.comparison(1, 0).unwrap();
-        assert_eq!((c.people, c.data.len(), &*c.data[1].data, c.data[1].people), (6, 2, "b", 2));
+        assert_eq!(
+            (c.subject_count, c.data.len(), &*c.data[1].data, c.data[1].subject_count),
+            (6, 2, "b", 2)
+        );
         assert_eq!((c.data[0].p, c.data[1].p), (1.0 / 16.0, 1.0 / 4.0));
         // scipy.stats.combine_pvalues([1/16, 1/4], "stouffer", weights=[2, 2 ** 0.5])[1]
         assert!((c.p - 0.050292824180722874).abs() < 1e-15, "{}", c.p);
@@ -291,7 +296,7 @@ mod tests {
         let lacking = [(1, 0.55), (2, f64::NAN), (9, 0.1)];
         let found = matrix(&[summary("a", "x", LOW), summary("a", "y", &lacking), summary("b", "z", LOW)]);
         let c = found.comparison(1, 0).unwrap();
-        assert_eq!((c.people, c.p, c.effect, c.data[0].interval), (1, 0.5, f64::INFINITY, None));
+        assert_eq!((c.subject_count, c.p, c.effect, c.data[0].interval), (1, 0.5, f64::INFINITY, None));
         assert_eq!((found.models.len(), found.comparisons.len()), (3, 2));
         assert_eq!(found.beats(2, 0, 0.05), None);
         assert!(serde_json::to_string(&found).unwrap().contains(r#""effect":null"#));

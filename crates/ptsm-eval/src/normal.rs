@@ -103,8 +103,8 @@ pub(crate) fn fraction(a: f64, b: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(found: f64, wanted: f64) {
-        assert!((found - wanted).abs() <= 1e-13 * wanted.abs(), "{found} instead of {wanted}");
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-13 * expected.abs(), "{found} instead of {expected}");
     }
 
     /// `scipy.stats.norm.isf(p)`, SciPy 1.17.

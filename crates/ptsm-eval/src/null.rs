@@ -176,8 +176,8 @@ fn mann_whitney(positive: usize, negative: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn near(found: f64, wanted: f64, slack: f64) {
-        assert!((found - wanted).abs() <= slack, "{found} instead of {wanted}");
+    fn near(found: f64, expected: f64, slack: f64) {
+        assert!((found - expected).abs() <= slack, "{found} instead of {expected}");
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub struct PairedDifference {
     /// The metric.
     pub metric: &'static str,
     /// Subjects both have scored.
-    pub people: usize,
+    #[serde(rename = "people")]
+    pub subject_count: usize,
     /// Mean difference.
     pub difference: f64,
     /// 95 % bootstrap interval of it, over subjects.
@@ -61,7 +62,7 @@ impl PairedDifference {
                 model: model.display_name(),
                 against: against.display_name(),
                 metric,
-                people: differences.len(),
+                subject_count: differences.len(),
                 target_access: [model.target_access, against.target_access],
                 difference: mean(&differences),
                 interval: difference_interval(&differences),
@@ -82,12 +83,12 @@ pub(crate) fn differences(model: &Summary, against: &Summary, metric: &str) -> O
     if (&model.data, &model.protocol) != (&against.data, &against.protocol) {
         return None;
     }
-    let value = |s: &Summary, who| {
-        let own = s.subjects.iter().find(|p| p.subject == who);
+    let value = |s: &Summary, subject| {
+        let own = s.subjects.iter().find(|p| p.subject == subject);
         own.and_then(|p| p.scores.get(metric).copied()).filter(|v| v.is_finite())
     };
-    let people = against.subjects.iter().map(|p| p.subject);
-    let both = people.filter_map(|who| Some(value(model, who)? - value(against, who)?));
+    let subjects = against.subjects.iter().map(|p| p.subject);
+    let both = subjects.filter_map(|subject| Some(value(model, subject)? - value(against, subject)?));
     let differences: Vec<f64> = both.collect();
     (!differences.is_empty()).then_some(differences)
 }

@@ -61,18 +61,18 @@ pub fn held_back_note(decoders: &[TrainingSubjects]) -> String {
         true => count(most, what),
         false => format!("{least} to {}", count(most, what)),
     };
-    let mut told: Vec<(String, Vec<&str>)> = vec![];
+    let mut notes: Vec<(String, Vec<&str>)> = vec![];
     for decoder in decoders {
-        let mut said = format!("trained on {} in each fold", range(decoder.train, "subject"));
+        let mut note = format!("trained on {} in each fold", range(decoder.train, "subject"));
         if decoder.validation[1] > 0 {
-            said += &format!(", {} held back", range(decoder.validation, "validation subject"));
+            note += &format!(", {} held back", range(decoder.validation, "validation subject"));
         }
-        match told.iter_mut().find(|(other, _)| *other == said) {
+        match notes.iter_mut().find(|(other, _)| *other == note) {
             Some((_, names)) => names.push(&decoder.entry),
-            None => told.push((said, vec![&decoder.entry])),
+            None => notes.push((note, vec![&decoder.entry])),
         }
     }
-    told.iter().map(|(said, names)| format!("{} {said}", names.join("; "))).collect::<Vec<_>>().join(". ")
+    notes.iter().map(|(note, names)| format!("{} {note}", names.join("; "))).collect::<Vec<_>>().join(". ")
 }
 
 /// Whether a decoder of these settings learns from mirrored epochs, and which classes swap; none for a decoder that cannot.
@@ -131,9 +131,9 @@ pub fn with_variant(model: &str, variant: Option<&str>) -> String {
 
 /// A row's name: the model with its variant and what it was tuned with, and, where rows differ in them, the parts of recordings.
 pub fn name(summary: &Summary, among: &[Summary]) -> String {
-    let parts = |s: &Summary| (s.learnt.clone(), s.tested.clone());
+    let parts = |s: &Summary| (s.trained_on.clone(), s.tested.clone());
     let name = if among.iter().all(|s| parts(s) == parts(summary)) {
-        Summary { learnt: None, tested: None, ..summary.clone() }.display_name()
+        Summary { trained_on: None, tested: None, ..summary.clone() }.display_name()
     } else {
         summary.display_name()
     };

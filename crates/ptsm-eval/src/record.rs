@@ -22,8 +22,8 @@ pub struct Record {
     /// How subjects were split, such as `loso` or `kfold:5`.
     pub protocol: String,
     /// The sessions and runs that were trained on; none for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learnt: Option<Units>,
+    #[serde(rename = "learnt", default, skip_serializing_if = "Option::is_none")]
+    pub trained_on: Option<Units>,
     /// The sessions and runs that were scored; none for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<Units>,
@@ -97,7 +97,7 @@ mod tests {
             model: "csp-lda".into(),
             variant: Some("four filters".into()),
             protocol: "loso".into(),
-            learnt: Some("s1".parse().unwrap()),
+            trained_on: Some("s1".parse().unwrap()),
             tested: None,
             target_access: TargetAccess::Unlabelled { fraction: 0.2 },
             subject: SubjectId(subject),

@@ -20,7 +20,7 @@ pub struct RecordContext {
     /// How subjects were split.
     pub protocol: String,
     /// The sessions and runs that were trained on; none for all.
-    pub learnt: Option<Units>,
+    pub trained_on: Option<Units>,
     /// The sessions and runs that are scored; none for all.
     pub tested: Option<Units>,
     /// The target access.
@@ -48,7 +48,7 @@ impl RecordContext {
             model: model.into(),
             variant: None,
             protocol: "trained on others".into(),
-            learnt: None,
+            trained_on: None,
             tested: None,
             target_access,
             shown: TargetAccess::Nothing,
@@ -67,8 +67,8 @@ pub fn score(
 ) -> Result<Vec<Record>> {
     let one = |subject| {
         let trials = subjects.only(|t| t.subject == subject);
-        let met = fitted.with_target_access(&trials, context.shown)?;
-        of_one(met.as_deref().unwrap_or(fitted), &trials, context, None)
+        let adapted = fitted.with_target_access(&trials, context.shown)?;
+        of_one(adapted.as_deref().unwrap_or(fitted), &trials, context, None)
     };
     subjects.subjects().into_iter().map(one).collect()
 }
@@ -93,7 +93,7 @@ fn of_one(
         model: context.model.clone(),
         variant: context.variant.clone(),
         protocol: context.protocol.clone(),
-        learnt: context.learnt.clone(),
+        trained_on: context.trained_on.clone(),
         tested: context.tested.clone(),
         target_access: context.target_access,
         subject,
@@ -119,19 +119,19 @@ pub struct FewShotCurve {
 /// ones are scored for every number.
 pub fn learning_curve(
     fitted: &dyn FittedDecoder,
-    person: &Subset<'_>,
+    subject_trials: &Subset<'_>,
     shots: &[usize],
-    how: &Adaptation,
+    adaptation: &Adaptation,
     context: &RecordContext,
 ) -> Result<FewShotCurve> {
     let most = shots.iter().copied().max().unwrap_or(0);
-    let (_, later) = calibration_split(person, most)?;
+    let (_, later) = calibration_split(subject_trials, most)?;
     let part = |shots| Some(FewShot { shots, set_aside: most });
     let mut curve =
         FewShotCurve { records: vec![of_one(fitted, &later, context, part(0))?], adapted: vec![] };
     for &k in shots {
-        let (first, _) = calibration_split(person, k)?;
-        let adapted = fitted.adapt(&first, how)?;
+        let (first, _) = calibration_split(subject_trials, k)?;
+        let adapted = fitted.adapt(&first, adaptation)?;
         let seen = TargetAccess::Labelled { per_class: k, unlabelled: 0.0 };
         let context = RecordContext { target_access: context.target_access.and(seen), ..context.clone() };
         curve.records.push(of_one(&*adapted.fitted, &later, &context, part(k))?);
@@ -143,15 +143,15 @@ pub fn learning_curve(
 /// The record that a decoder without anything to tune has in the place of a curve: no shots, on the trials that others are scored on.
 pub(crate) fn unadapted(
     fitted: &dyn FittedDecoder,
-    person: &Subset<'_>,
+    subject_trials: &Subset<'_>,
     shots: &[usize],
     context: &RecordContext,
 ) -> Result<Record> {
     let most = shots.iter().copied().max().unwrap_or(0);
-    let (_, later) = calibration_split(person, most)?;
-    let met = fitted.with_target_access(person, context.shown)?;
+    let (_, later) = calibration_split(subject_trials, most)?;
+    let adapted = fitted.with_target_access(subject_trials, context.shown)?;
     let few = Some(FewShot { shots: 0, set_aside: most });
-    of_one(met.as_deref().unwrap_or(fitted), &later, context, few)
+    of_one(adapted.as_deref().unwrap_or(fitted), &later, context, few)
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
     /// Decodes everything as the first class, and as the second after unlabelled adaptation to one subject's first trials, so many of them.
     struct Curious {
         layout: Layout,
-        met: bool,
+        adapted: bool,
         wants: usize,
     }
 
@@ -176,7 +176,7 @@ mod tests {
         }
 
         fn probabilities(&self, trials: &Subset<'_>) -> ptsm_decode::Result<Vec<f32>> {
-            let one = if self.met { [0.0, 1.0] } else { [1.0, 0.0] };
+            let one = if self.adapted { [0.0, 1.0] } else { [1.0, 0.0] };
             Ok(one.repeat(trials.len()))
         }
 
@@ -184,9 +184,9 @@ mod tests {
             &self,
             subjects: &Unlabelled<'_>,
         ) -> ptsm_decode::Result<Option<Box<dyn FittedDecoder>>> {
-            let who: Vec<_> = subjects.sessions().collect();
-            assert_eq!(who, vec![who[0]; self.wants]);
-            Ok(Some(Box::new(Curious { met: true, layout: self.layout.clone(), wants: self.wants })))
+            let sessions: Vec<_> = subjects.sessions().collect();
+            assert_eq!(sessions, vec![sessions[0]; self.wants]);
+            Ok(Some(Box::new(Curious { adapted: true, layout: self.layout.clone(), wants: self.wants })))
         }
 
         fn parameters(&self) -> usize {
@@ -222,7 +222,7 @@ mod tests {
                 model: "curious".into(),
                 variant: None,
                 protocol: "none".into(),
-                learnt: None,
+                trained_on: None,
                 tested: None,
                 target_access: shown,
                 shown,
@@ -230,7 +230,7 @@ mod tests {
                 seed: 1,
                 precision: None,
             };
-            let fitted = Curious { layout: layout.clone(), met: false, wants };
+            let fitted = Curious { layout: layout.clone(), adapted: false, wants };
             let records = score(&fitted, &trials.all(), &context).unwrap();
             records.iter().map(|r| r.scores.accuracy).collect::<Vec<_>>()
         };

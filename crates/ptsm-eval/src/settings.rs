@@ -60,7 +60,7 @@ impl SettingChanges {
     }
 
     /// Whether `ptsm tune` can try values of a key: any setting, and how trials are prepared.
-    pub fn may_be_tried(key: &str) -> bool {
+    pub fn is_tunable(key: &str) -> bool {
         key == "align" || !OUTSIDE.contains(&key)
     }
 
@@ -185,10 +185,10 @@ impl SettingChanges {
             let mut error = None;
             let mut taken = false;
             for (changes, method) in all.iter_mut().zip(methods) {
-                let mut tried = changes.clone();
-                insert(&mut tried.0, &key, value.clone());
-                match tried.settings(method, layout) {
-                    Ok(_) => (*changes, taken) = (tried, true),
+                let mut candidate = changes.clone();
+                insert(&mut candidate.0, &key, value.clone());
+                match candidate.settings(method, layout) {
+                    Ok(_) => (*changes, taken) = (candidate, true),
                     Err(e) => error = error.or(Some(e)),
                 }
             }

@@ -15,7 +15,7 @@ const RANKS_FROM: usize = 20;
 /// Up to as many subjects all signs are tried.
 const ALL_SIGNS_TO: usize = 13;
 /// With more subjects, how many signs are drawn.
-const DRAWN_SIGNS: usize = 10_000;
+const SIGN_DRAWS: usize = 10_000;
 /// Scores carry rounding, as means over seeds do. Differences of scores that are nearer to each other are the same: ranks count ties
 /// and leave zeros out.
 const SAME: f64 = 1e-12;
@@ -99,7 +99,7 @@ fn flipped(differences: &[f64]) -> f64 {
         ((0..all).filter(|bits| reaches(*bits)).count(), all as usize)
     } else {
         let mut random = ChaCha8Rng::seed_from_u64(BOOTSTRAP_SEED);
-        (1 + (0..DRAWN_SIGNS).filter(|_| reaches(random.random())).count(), DRAWN_SIGNS)
+        (1 + (0..SIGN_DRAWS).filter(|_| reaches(random.random())).count(), SIGN_DRAWS)
     };
     // A p of 1 could not be combined with others.
     hits.min(all - 1) as f64 / all as f64
@@ -149,8 +149,8 @@ fn exact(n: usize, sum: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(found: f64, wanted: f64) {
-        assert!((found - wanted).abs() <= 1e-12 * wanted.abs(), "{found} instead of {wanted}");
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{found} instead of {expected}");
     }
 
     /// `scipy.stats.wilcoxon(d).pvalue`, SciPy 1.17.

@@ -35,7 +35,8 @@ pub struct Summary {
     /// How subjects were split.
     pub protocol: String,
     /// The sessions and runs that were trained on; none for all.
-    pub learnt: Option<Units>,
+    #[serde(rename = "learnt")]
+    pub trained_on: Option<Units>,
     /// The sessions and runs that were scored; none for all.
     pub tested: Option<Units>,
     /// The target access.
@@ -189,9 +190,9 @@ impl Summary {
     pub fn display_name(&self) -> String {
         let name = display_name(&self.model, self.variant.as_deref());
         let part = |units: &Option<Units>| units.as_ref().map_or("all".to_string(), Units::to_string);
-        match (&self.learnt, &self.tested) {
+        match (&self.trained_on, &self.tested) {
             (None, None) => name,
-            (learnt, tested) => format!("{name}, {}->{}", part(learnt), part(tested)),
+            (trained_on, tested) => format!("{name}, {}->{}", part(trained_on), part(tested)),
         }
     }
 
@@ -288,7 +289,7 @@ impl Summary {
             model: first.model.clone(),
             variant: first.variant.clone(),
             protocol: first.protocol.clone(),
-            learnt: first.learnt.clone(),
+            trained_on: first.trained_on.clone(),
             tested: first.tested.clone(),
             target_access: first.target_access,
             adapt: first.adapt,
@@ -305,7 +306,7 @@ impl Summary {
 
 fn alike(a: &Record, b: &Record) -> bool {
     let names = |r: &Record| [r.data.clone(), r.model.clone(), r.protocol.clone()];
-    let parts = |r: &Record| (r.variant.clone(), r.learnt.clone(), r.tested.clone(), r.precision.clone());
+    let parts = |r: &Record| (r.variant.clone(), r.trained_on.clone(), r.tested.clone(), r.precision.clone());
     names(a) == names(b) && parts(a) == parts(b) && (a.target_access, a.adapt) == (b.target_access, b.adapt)
 }
 
@@ -375,7 +376,7 @@ mod tests {
             model: "eegnet".into(),
             variant: None,
             protocol: "loso".into(),
-            learnt: None,
+            trained_on: None,
             tested: None,
             target_access: TargetAccess::Nothing,
             subject: SubjectId(subject),
@@ -410,8 +411,8 @@ mod tests {
         let threshold = summary.chance.pooled_threshold.unwrap();
         assert!((threshold - 0.6).abs() < 1e-12 && summary.chance.pooled_above == Some(true));
         // An accuracy that is asked for is the same.
-        let asked = Summary::led_by(&records, metric("accuracy")).unwrap();
-        assert_eq!(asked, summaries);
+        let by_accuracy = Summary::led_by(&records, metric("accuracy")).unwrap();
+        assert_eq!(by_accuracy, summaries);
     }
 
     /// A speller, one trial in six of the target: AUC 75.6 and balanced accuracy 69 per cent, and fewer trials right than by always

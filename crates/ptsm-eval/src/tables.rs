@@ -158,7 +158,7 @@ fn differences(pairs: &[PairedDifference], from: impl Fn(&PairedDifference) -> S
             if pair.effect.is_finite() { format!("{:+.2}", pair.effect) } else { "-".into() },
             chance(pair.p),
             chance(pair.p_holm),
-            pair.people.to_string(),
+            pair.subject_count.to_string(),
             pair.target_access[0].to_string(),
         ]
     });

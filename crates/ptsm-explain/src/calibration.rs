@@ -233,7 +233,8 @@ mod tests {
     fn small_numbers_by_hand() {
         // 0.9 right, 0.9 wrong, 0.75 (of class 0) right, 0.6 right.
         let found = binary(&[(0.9, 1), (0.9, 0), (0.25, 0), (0.6, 1)]).calibration(Binning::EqualWidth(5));
-        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+        let near =
+            |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         // (0.8, 1]: 0.9 against 0.5. (0.6, 0.8]: 0.75 against 1. (0.4, 0.6]: 0.6 against 1.
         let counts: Vec<usize> = found.curve.iter().map(|bin| bin.n).collect();
         assert_eq!(counts, [0, 0, 1, 1, 2]);

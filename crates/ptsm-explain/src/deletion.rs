@@ -41,7 +41,7 @@ impl Ranking {
             RankedAxis::Channels => &masks.space,
             RankedAxis::Times => &masks.time,
         };
-        Ranking::Each(masks.people.iter().copied().zip(rows.iter().cloned()).collect())
+        Ranking::Each(masks.subjects.iter().copied().zip(rows.iter().cloned()).collect())
     }
 
     /// The order of each subject, the highest first.
@@ -150,34 +150,34 @@ pub fn run_deletion_test(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     ranking: &Ranking,
-    how: &DeletionSettings,
+    settings: &DeletionSettings,
 ) -> Result<DeletionResult> {
-    let fine = how.shares.iter().all(|s| (0.0..=1.0).contains(s)) && how.shares.is_sorted();
-    if !fine || how.shares.len() < 2 || trials.is_empty() {
+    let fine = settings.shares.iter().all(|s| (0.0..=1.0).contains(s)) && settings.shares.is_sorted();
+    if !fine || settings.shares.len() < 2 || trials.is_empty() {
         let message = "a ranking is tried on at least 1 trial at 2 shares or more, in order from 0 to 1";
         return Err(Error::Configuration(message.into()).into());
     }
-    let length = match how.axis {
+    let length = match settings.axis {
         RankedAxis::Channels => trials.layout().channels.len(),
         RankedAxis::Times => trials.layout().samples,
     };
-    let mut walk = Walk { fitted, trials, how, length, ends: BTreeMap::new() };
+    let mut walk = Walk { fitted, trials, settings, length, ends: BTreeMap::new() };
     let orders = ranking.orders(trials, length)?;
     let highest = walk.course(&orders)?;
     let turned = orders.iter().map(|(&p, order)| (p, order.iter().rev().copied().collect())).collect();
     let lowest = walk.course(&turned)?;
-    let mut rng = ChaCha8Rng::seed_from_u64(how.seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
     let mut random = vec![];
-    for _ in 0..how.orders {
+    for _ in 0..settings.orders {
         let mut shuffled = orders.clone();
         // What every place becomes: the same for all subjects where the ranking is.
         let mut same = None;
         for order in shuffled.values_mut() {
             let places = match (&same, ranking) {
                 (Some(places), Ranking::Same(_)) => places,
-                _ => same.insert(random_places(how.axis, length, &mut rng)),
+                _ => same.insert(random_places(settings.axis, length, &mut rng)),
             };
-            match how.axis {
+            match settings.axis {
                 RankedAxis::Channels => order.clone_from(places),
                 RankedAxis::Times => order.iter_mut().for_each(|place| *place = places[*place]),
             }
@@ -185,10 +185,10 @@ pub fn run_deletion_test(
         random.push(walk.course(&shuffled)?);
     }
     let areas = |pick: fn(&ScoreCurve) -> &[f64], good: bool| {
-        let area = |course: &ScoreCurve| area(&how.shares, pick(course));
+        let area = |course: &ScoreCurve| area(&settings.shares, pick(course));
         let random: Vec<f64> = random.iter().map(area).collect();
         // Deletion by a right ranking leaves little, insertion gives much; a loss is the other way round.
-        let sign = if good == (how.direction == DeletionDirection::Insertion) { 1.0 } else { -1.0 };
+        let sign = if good == (settings.direction == DeletionDirection::Insertion) { 1.0 } else { -1.0 };
         let (highest, lowest) = (area(&highest), area(&lowest));
         let as_much = random.iter().filter(|r| sign * (**r - highest) >= 0.0).count();
         CurveAreas {
@@ -201,7 +201,14 @@ pub fn run_deletion_test(
     };
     let balanced_accuracy = areas(|c| &c.balanced_accuracy, true);
     let log_loss = areas(|c| &c.log_loss, false);
-    Ok(DeletionResult { shares: how.shares.clone(), highest, lowest, random, balanced_accuracy, log_loss })
+    Ok(DeletionResult {
+        shares: settings.shares.clone(),
+        highest,
+        lowest,
+        random,
+        balanced_accuracy,
+        log_loss,
+    })
 }
 
 /// Channels in any order. Times are moved along the trial together, what leaves at its end coming in at its beginning: a course is smooth, and an
@@ -225,7 +232,7 @@ fn area(shares: &[f64], values: &[f64]) -> f64 {
 struct Walk<'a> {
     fitted: &'a dyn FittedDecoder,
     trials: &'a Subset<'a>,
-    how: &'a DeletionSettings,
+    settings: &'a DeletionSettings,
     length: usize,
     /// Scores where nothing or everything is gone, which no order changes.
     ends: BTreeMap<usize, (f64, f64)>,
@@ -234,7 +241,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn course(&mut self, orders: &Orders) -> Result<ScoreCurve> {
         let mut course = ScoreCurve::default();
-        for &share in &self.how.shares {
+        for &share in &self.settings.shares {
             let n = (share * self.length as f64).round() as usize;
             let (accuracy, loss) = self.scored(orders, n)?;
             course.balanced_accuracy.push(accuracy);
@@ -245,7 +252,7 @@ impl Walk<'_> {
 
     /// Accuracy and loss once the first `n` of each order are gone, or there.
     fn scored(&mut self, orders: &Orders, n: usize) -> Result<(f64, f64)> {
-        let gone = match self.how.direction {
+        let gone = match self.settings.direction {
             DeletionDirection::Deletion => 0..n,
             DeletionDirection::Insertion => n..self.length,
         };
@@ -253,12 +260,12 @@ impl Walk<'_> {
         if let Some(&scores) = end.and_then(|end| self.ends.get(&end)) {
             return Ok(scores);
         }
-        let part = |&i: &usize| match self.how.axis {
+        let part = |&i: &usize| match self.settings.axis {
             RankedAxis::Channels => RemovedPart::Channel(i),
             RankedAxis::Times => RemovedPart::Sample(i),
         };
         let parts = |subject: SubjectId| orders[&subject][gone.clone()].iter().map(part).collect();
-        let p = match probabilities_without(self.fitted, self.trials, &parts, self.how.fill) {
+        let p = match probabilities_without(self.fitted, self.trials, &parts, self.settings.fill) {
             Err(error) if gone.len() == self.length && is_of_signals(&error) => {
                 let classes = self.trials.layout().classes.len();
                 vec![1.0 / classes as f64; classes * self.trials.len()]
@@ -311,8 +318,8 @@ mod tests {
         let p = [0.9, 0.1, 0.8, 0.2, 0.5, 0.5, 0.3, 0.7];
         let (accuracy, loss) = scores(&p, &[0, 0, 0, 1], 2);
         assert!((accuracy - 0.5 * (2.5 / 3.0 + 1.0)).abs() < 1e-12, "{accuracy}");
-        let wanted = -(0.9f64.ln() + 0.8f64.ln() + 0.5f64.ln() + 0.7f64.ln()) / 4.0;
-        assert!((loss - wanted).abs() < 1e-12, "{loss}");
+        let expected = -(0.9f64.ln() + 0.8f64.ln() + 0.5f64.ln() + 0.7f64.ln()) / 4.0;
+        assert!((loss - expected).abs() < 1e-12, "{loss}");
         assert!(scores(&[1.0, 0.0], &[1], 2).1 < 17.0);
     }
 }

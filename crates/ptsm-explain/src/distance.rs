@@ -8,11 +8,12 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::features::{Features, Standard, group_folds, members, refused};
+use crate::features::{Features, Standardisation, group_folds, members, refused};
 use crate::probes::chance_p;
 
 /// Both sets count the same.
-const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-6 };
+const REGULARISATION: Regularisation =
+    Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-6 };
 
 /// The proxy A-distance, `2 (1 - 2 e)` with the error `e` of a linear classifier: 0 where the sets cannot be told apart, 2 where they
 /// always can (Ben-David et al. 2010, doi:10.1007/s10994-009-5152-4). Below 0 where the classifier does worse than the chance level.
@@ -99,9 +100,9 @@ fn divided(rows: &DMatrix<f64>, groups: &[Vec<usize>], side: &[u32], divisions: 
         of_source.iter().chain(of_target).for_each(|&i| left_out[i] = true);
         let train: Vec<usize> = (0..rows.nrows()).filter(|&i| !left_out[i]).collect();
         let labels: Vec<u32> = train.iter().map(|&i| belongs[i].1).collect();
-        let learnt = rows.select_rows(&train);
-        let standard = Standard::of(&learnt);
-        let classifier = Logistic::fit(&standard.apply(learnt), &labels, 2, HOW)?;
+        let train_rows = rows.select_rows(&train);
+        let standard = Standardisation::of(&train_rows);
+        let classifier = Logistic::fit(&standard.apply(train_rows), &labels, 2, REGULARISATION)?;
         let wrong = |places: &[usize], target: bool| -> f64 {
             let scores = standard.apply(rows.select_rows(places)) * classifier.weights.row(0).transpose();
             let wrong = scores.iter().filter(|s| (**s + classifier.biases[0] > 0.0) != target).count();
@@ -119,7 +120,7 @@ mod tests {
     use crate::random::normal;
 
     /// Subjects of 20 trials, each with a place of their own.
-    fn people(count: usize, shift: f64, seed: u64) -> (Features, Vec<u32>) {
+    fn subjects(count: usize, shift: f64, seed: u64) -> (Features, Vec<u32>) {
         let (noise, own) = (normal(20 * count, 6, seed), normal(count, 6, seed + 1));
         let rows = DMatrix::from_fn(20 * count, 6, |i, j| {
             noise[(i, j)] + own[(i / 20, j)] + if j == 0 { shift } else { 0.0 }
@@ -133,20 +134,20 @@ mod tests {
 
     #[test]
     fn a_shift_of_everybody_is_a_distance() {
-        let found = between(&people(12, 0.0, 1), &people(6, 12.0, 2));
+        let found = between(&subjects(12, 0.0, 1), &subjects(6, 12.0, 2));
         assert!(found.value > 1.9 && found.p == 1.0 / 40.0, "{found:?}");
         assert_eq!((found.by_division.len(), found.draws.len()), (3, 39));
     }
 
     #[test]
-    fn other_people_alone_are_none() {
+    fn other_subjects_alone_are_none() {
         let ps: Vec<f64> =
-            (0..6).map(|k| between(&people(7, 0.0, 10 * k), &people(5, 0.0, 10 * k + 5)).p).collect();
+            (0..6).map(|k| between(&subjects(7, 0.0, 10 * k), &subjects(5, 0.0, 10 * k + 5)).p).collect();
         assert!(ps.iter().filter(|p| **p <= 0.05).count() <= 2, "{ps:?}");
     }
 
     #[test]
-    fn a_person_who_is_learnt_from_is_not_asked_about() {
+    fn a_training_subject_is_not_tested() {
         // Only subjects differ. Trials of the same subjects on both sides of a division would be told apart.
         let own = normal(8, 6, 3);
         let noise = normal(160, 6, 4);
@@ -161,8 +162,8 @@ mod tests {
     }
 
     #[test]
-    fn one_person_cannot_be_left_out() {
-        let (a, b) = (people(3, 0.0, 1), people(1, 0.0, 2));
+    fn one_subject_cannot_be_left_out() {
+        let (a, b) = (subjects(3, 0.0, 1), subjects(1, 0.0, 2));
         let error = distance((&a.0, &a.1), (&b.0, &b.1), 5, 0, 0).unwrap_err();
         assert!(error.to_string().contains("one side has 1") && error.hint().unwrap().contains("sessions"));
     }

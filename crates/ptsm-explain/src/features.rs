@@ -72,13 +72,13 @@ pub(crate) fn refused(message: impl Into<String>, hint: impl Into<String>) -> Er
 }
 
 /// What makes columns of mean 0 and deviation 1, fitted to some rows. A column that is constant there becomes 0.
-pub(crate) struct Standard {
+pub(crate) struct Standardisation {
     means: Vec<f64>,
     deviations: Vec<f64>,
 }
 
-impl Standard {
-    pub(crate) fn of(rows: &DMatrix<f64>) -> Standard {
+impl Standardisation {
+    pub(crate) fn of(rows: &DMatrix<f64>) -> Standardisation {
         let n = rows.nrows() as f64;
         let means: Vec<f64> = rows.column_iter().map(|column| column.sum() / n).collect();
         let deviation = |(column, mean): (nalgebra::DVectorView<'_, f64>, &f64)| {
@@ -87,7 +87,7 @@ impl Standard {
             if deviation > 1e-14 * mean.abs() { deviation } else { f64::INFINITY }
         };
         let deviations = rows.column_iter().zip(&means).map(deviation).collect();
-        Standard { means, deviations }
+        Standardisation { means, deviations }
     }
 
     pub(crate) fn apply(&self, mut rows: DMatrix<f64>) -> DMatrix<f64> {
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn columns_get_one_scale_and_constants_go() {
         let rows = DMatrix::from_row_slice(2, 2, &[1.0, 0.3, 5.0, 0.3]);
-        let found = Standard::of(&rows).apply(rows);
+        let found = Standardisation::of(&rows).apply(rows);
         assert_eq!(found.as_slice(), [-1.0, 1.0, 0.0, 0.0]);
     }
 

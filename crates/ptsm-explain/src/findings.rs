@@ -33,9 +33,11 @@ pub struct MaskFindings {
 #[serde(deny_unknown_fields)]
 pub struct Saliency {
     /// `integrated gradients`, or `occlusion` of a decoder without gradients.
-    pub how: String,
+    #[serde(rename = "how")]
+    pub method: String,
     /// Means of sizes over each subject's trials.
-    pub people: Masks,
+    #[serde(rename = "people")]
+    pub by_subject: Masks,
     /// For each class, the mean over its trials of what speaks for it, by channel.
     pub signed: Vec<(String, Vec<f64>)>,
     /// How far sums are from what they should add up to, as a share of it: the median over trials. Not a number of occlusion.
@@ -87,7 +89,8 @@ pub struct ProbeAnswer {
     /// `task features`
     pub of: String,
     /// Whether it should be there.
-    pub wanted: bool,
+    #[serde(rename = "wanted")]
+    pub expected: bool,
     /// What a linear and a nonlinear probe found.
     pub found: [ProbeResult; 2],
 }
@@ -97,7 +100,8 @@ pub struct ProbeAnswer {
 #[serde(deny_unknown_fields)]
 pub struct Disentanglement {
     /// The questions.
-    pub asked: Vec<ProbeAnswer>,
+    #[serde(rename = "asked")]
+    pub probes: Vec<ProbeAnswer>,
     /// Between training subjects and test subjects, with how many there were of each; none where the former are not at hand.
     pub distance: Option<(Distance, [usize; 2])>,
     /// What task and subject features share; none where the subject's were not kept.
@@ -107,7 +111,8 @@ pub struct Disentanglement {
     /// The class of each point.
     pub classes: Vec<String>,
     /// The subject of each point.
-    pub people: Vec<String>,
+    #[serde(rename = "people")]
+    pub subjects: Vec<String>,
     /// Whether the decoder had a subject branch that was not kept.
     pub left_out: bool,
 }

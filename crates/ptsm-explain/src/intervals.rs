@@ -28,8 +28,8 @@ pub(crate) fn over_groups(groups: &[(f64, f64)], seed: u64) -> Option<Interval> 
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut shares: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
-            let drawn = (0..groups.len()).map(|_| groups[random.random_range(0..groups.len())]);
-            let (right, all) = drawn.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            let draw = (0..groups.len()).map(|_| groups[random.random_range(0..groups.len())]);
+            let (right, all) = draw.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             right / all
         })
         .collect();

@@ -13,7 +13,8 @@ pub struct Masks {
     /// `common`, `personal` or `fused`.
     pub kind: String,
     /// Whose.
-    pub people: Vec<SubjectId>,
+    #[serde(rename = "people")]
+    pub subjects: Vec<SubjectId>,
     /// `[subject][channel]`
     pub space: Vec<Vec<f64>>,
     /// `[subject][sample]`
@@ -41,17 +42,17 @@ fn mean_over(rows: &[Vec<f64>]) -> Vec<f64> {
 pub fn masks(fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> Result<Vec<Masks>> {
     let mut found = vec![];
     for (kind, names) in mask_values() {
-        let (mut space, mut time, mut who) = (vec![], vec![], vec![]);
+        let (mut space, mut time, mut subjects) = (vec![], vec![], vec![]);
         for subject in trials.subjects() {
             let own = trials.only(|t| t.subject == subject);
             let Some(values) = fitted.intermediate_values(&own, &names)? else { continue };
             let mut means = values.iter().map(|v| mean_row(v, own.len()));
             space.extend(means.next());
             time.extend(means.next());
-            who.push(subject);
+            subjects.push(subject);
         }
-        if !who.is_empty() {
-            found.push(Masks { kind: kind.into(), people: who, space, time });
+        if !subjects.is_empty() {
+            found.push(Masks { kind: kind.into(), subjects, space, time });
         }
     }
     Ok(found)

@@ -16,19 +16,20 @@ pub struct ParameterRandomisation {
     /// Of every two trained decoders.
     pub trained: Vec<f64>,
     /// Of every trained decoder and every one with randomised parameters.
-    pub drawn: Vec<f64>,
+    #[serde(rename = "drawn")]
+    pub randomised: Vec<f64>,
 }
 
 impl ParameterRandomisation {
     /// Of explanations, each a row of numbers of channels or of times. Pairs in which one is constant are left out.
-    pub fn new(trained: &[Vec<f64>], drawn: &[Vec<f64>]) -> ParameterRandomisation {
+    pub fn new(trained: &[Vec<f64>], randomised: &[Vec<f64>]) -> ParameterRandomisation {
         let known = |r: f64| Some(r).filter(|r| !r.is_nan());
         let mut pairs = vec![];
         for (i, a) in trained.iter().enumerate() {
             pairs.extend(trained[i + 1..].iter().filter_map(|b| known(rank_correlation(a, b))));
         }
-        let across = trained.iter().flat_map(|a| drawn.iter().map(move |b| rank_correlation(a, b)));
-        ParameterRandomisation { trained: pairs, drawn: across.filter_map(known).collect() }
+        let across = trained.iter().flat_map(|a| randomised.iter().map(move |b| rank_correlation(a, b)));
+        ParameterRandomisation { trained: pairs, randomised: across.filter_map(known).collect() }
     }
 
     /// Mean over pairs of trained decoders; not a number without such.
@@ -37,14 +38,14 @@ impl ParameterRandomisation {
     }
 
     /// Mean over pairs of a trained decoder and one with randomised parameters; not a number without such.
-    pub fn drawn_mean(&self) -> f64 {
-        mean(&self.drawn)
+    pub fn randomised_mean(&self) -> f64 {
+        mean(&self.randomised)
     }
 
     /// How likely two trained decoders are more alike than a trained one and one with randomised parameters: 1 where the explanation follows what was learnt,
     /// 0.5 where it does not matter. Not a number without pairs of both kinds.
     pub fn separation(&self) -> f64 {
-        let both: Vec<f64> = self.trained.iter().chain(&self.drawn).copied().collect();
+        let both: Vec<f64> = self.trained.iter().chain(&self.randomised).copied().collect();
         let truth: Vec<bool> = (0..both.len()).map(|i| i < self.trained.len()).collect();
         truth_auc(&both, &truth)
     }
@@ -60,17 +61,17 @@ pub fn randomise_parameters(
     seed: u64,
     look: &ExplainFn<'_>,
 ) -> Result<Option<[ParameterRandomisation; 2]>> {
-    let (mut trained, mut drawn) = ([vec![], vec![]], [vec![], vec![]]);
+    let (mut trained, mut randomised) = ([vec![], vec![]], [vec![], vec![]]);
     for (i, &fitted) in fits.iter().enumerate() {
         let Some(other) = fitted.with_random_parameters(seed.wrapping_add(i as u64))? else {
             return Ok(None);
         };
-        for (to, fitted) in [(&mut trained, fitted), (&mut drawn, &*other)] {
+        for (to, fitted) in [(&mut trained, fitted), (&mut randomised, &*other)] {
             let Some(seen) = look(fitted)? else { return Ok(None) };
             to.iter_mut().zip(seen).for_each(|(to, seen)| to.push(seen));
         }
     }
-    Ok(Some([0, 1].map(|axis| ParameterRandomisation::new(&trained[axis], &drawn[axis]))))
+    Ok(Some([0, 1].map(|axis| ParameterRandomisation::new(&trained[axis], &randomised[axis]))))
 }
 
 #[cfg(test)]
@@ -78,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trained_parameters_are_told_from_randomised_ones() {
+    fn trained_parameters_are_distinguished_from_randomised_ones() {
         let trained = [vec![1.0, 2.0, 3.0, 4.0], vec![1.0, 2.0, 4.0, 3.0], vec![0.1, 0.2, 0.3, 0.4]];
-        let drawn = [vec![4.0, 3.0, 2.0, 1.0], vec![1.0, 1.0, 1.0, 1.0]];
-        let r = ParameterRandomisation::new(&trained, &drawn);
+        let randomised = [vec![4.0, 3.0, 2.0, 1.0], vec![1.0, 1.0, 1.0, 1.0]];
+        let r = ParameterRandomisation::new(&trained, &randomised);
         // The constant one is left out.
-        assert_eq!((r.trained.len(), r.drawn.len()), (3, 3));
-        assert!(r.trained_mean() > 0.8 && r.drawn_mean() < -0.8 && r.separation() == 1.0);
-        let alone = ParameterRandomisation::new(&trained[..1], &drawn);
+        assert_eq!((r.trained.len(), r.randomised.len()), (3, 3));
+        assert!(r.trained_mean() > 0.8 && r.randomised_mean() < -0.8 && r.separation() == 1.0);
+        let alone = ParameterRandomisation::new(&trained[..1], &randomised);
         assert!(alone.trained_mean().is_nan() && alone.separation().is_nan());
     }
 }

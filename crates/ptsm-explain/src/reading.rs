@@ -26,38 +26,45 @@ pub fn read_features(
     train: &Subset<'_>,
     test: &Subset<'_>,
 ) -> Result<FeatureFindings> {
-    match found(fitted, train, test) {
-        Err(error) if is_of_signals(&error) => Ok(FeatureFindings::Not { why: error.to_string() }),
+    match measure(fitted, train, test) {
+        Err(error) if is_of_signals(&error) => Ok(FeatureFindings::NotMeasured { why: error.to_string() }),
         other => other,
     }
 }
 
-fn found(fitted: &dyn FittedDecoder, train: &Subset<'_>, test: &Subset<'_>) -> Result<FeatureFindings> {
+fn measure(fitted: &dyn FittedDecoder, train: &Subset<'_>, test: &Subset<'_>) -> Result<FeatureFindings> {
     let (train, test) = (train.in_time(), test.in_time());
     let of = |trials: &Subset<'_>| Features::of(fitted, trials, &TASK_FEATURES);
     let (Some(source), Some(target)) = (of(&train)?, of(&test)?) else {
-        return Ok(FeatureFindings::Not { why: "this decoder has no features that can be looked at".into() });
+        return Ok(FeatureFindings::NotMeasured {
+            why: "this decoder has no features that can be looked at".into(),
+        });
     };
     let subjects = |trials: &Subset<'_>| trials.info().map(|t| t.subject.0).collect::<Vec<u32>>();
-    let (from, who) = (subjects(&train), subjects(&test));
+    let (from, subject_labels) = (subjects(&train), subjects(&test));
     let alone = test.subjects().len() == 1;
-    let (groups, draws) = if alone { (runs(&test), 0) } else { (who.clone(), DRAWS) };
+    let (groups, draws) = if alone { (runs(&test), 0) } else { (subject_labels.clone(), DRAWS) };
     let distance = distance((&source, &from), (&target, &groups), DIVISIONS, draws, SEED)?;
     let probed = match alone {
         true => None,
         false => {
             let labels = test.labels();
-            let question = ProbeInput { features: &target, labels: &who, groups: &who, blocks: &labels };
+            let question = ProbeInput {
+                features: &target,
+                labels: &subject_labels,
+                groups: &subject_labels,
+                blocks: &labels,
+            };
             let never = PermutationSettings { draws: 0, seed: SEED };
-            Some(probe(&question, &TrialSplit::by_time(&who, 0.5), Probe::Linear, never)?)
+            Some(probe(&question, &TrialSplit::by_time(&subject_labels, 0.5), Probe::Linear, never)?)
         }
     };
-    Ok(FeatureFindings::Made {
+    Ok(FeatureFindings::Measured {
         distance: distance.value,
         exchanged: (!alone).then(|| mean(&distance.draws)),
         p: (!alone).then_some(distance.p),
-        person: probed.as_ref().map(|found| found.balanced_accuracy),
-        person_chance: probed.as_ref().map(|found| found.chance),
+        subject_accuracy: probed.as_ref().map(|found| found.balanced_accuracy),
+        subject_chance: probed.as_ref().map(|found| found.chance),
     })
 }
 

@@ -191,8 +191,8 @@ mod tests {
     use super::*;
     use crate::random::normal;
 
-    fn near(found: f64, wanted: f64) {
-        assert!((found - wanted).abs() < 1e-9, "{found} instead of {wanted}");
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found} instead of {expected}");
     }
 
     /// Six targets and four judges, Shrout & Fleiss 1979, table 2.
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_recognised_by_their_pattern_only() {
+    fn subjects_are_recognised_by_their_pattern_only() {
         let (own, first, second) = (normal(20, 30, 1), normal(20, 30, 2), normal(20, 30, 3));
         let shuffles = PermutationSettings { draws: 99, seed: 1 };
         let [one, other] = [&own + &first * 0.5, &own + &second * 0.5].map(|rows| Features { rows });

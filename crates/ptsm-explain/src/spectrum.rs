@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::features::{Features, Standard, members, refused};
+use crate::features::{Features, Standardisation, members, refused};
 use crate::probes::{PermutationSettings, chance_p};
 
 /// Directions with less variance than this, in parts of the largest, are rounding.
@@ -50,7 +50,7 @@ pub fn shared_spectra(
     if one.len() < 3 {
         return Err(refused("fewer than three trials have no correlations", "give more trials"));
     }
-    let [one, other] = [one, other].map(|f| Standard::of(&f.rows).apply(f.rows.clone()));
+    let [one, other] = [one, other].map(|f| Standardisation::of(&f.rows).apply(f.rows.clone()));
     let pairs = [(one.clone(), other.clone()), (whitened(one), whitened(other))];
     let places = members(blocks);
     let [correlations, canonical] = pairs.map(|(a, b)| spectrum(&a, b, &places, shuffles));
@@ -90,7 +90,7 @@ fn spectrum(
     let values = singular(&other);
     let mut random = ChaCha8Rng::seed_from_u64(shuffles.seed);
     let mut order: Vec<usize> = (0..other.nrows()).collect();
-    let drawn: Vec<Vec<f64>> = (0..shuffles.draws)
+    let permuted: Vec<Vec<f64>> = (0..shuffles.draws)
         .map(|_| {
             for own in blocks {
                 let mut exchanged = own.clone();
@@ -102,12 +102,12 @@ fn spectrum(
         .collect();
     let by_chance = (0..values.len())
         .map(|rank| {
-            let mut of_rank: Vec<f64> = drawn.iter().map(|values| values[rank]).collect();
+            let mut of_rank: Vec<f64> = permuted.iter().map(|values| values[rank]).collect();
             of_rank.sort_by(f64::total_cmp);
             percentile(&of_rank, 0.95)
         })
         .collect();
-    let energies: Vec<f64> = drawn.iter().map(|values| energy(values)).collect();
+    let energies: Vec<f64> = permuted.iter().map(|values| energy(values)).collect();
     Spectrum { p: chance_p(energy(&values), &energies), values, by_chance }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_person_is_not_counted_when_people_are_blocks() {
+    fn the_subject_is_not_counted_when_subjects_are_blocks() {
         let subjects: Vec<u32> = (0..200).map(|i| i / 20).collect();
         let own = normal(10, 1, 3);
         let rows = |seed| {

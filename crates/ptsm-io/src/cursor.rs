@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_and_ends_are_told() {
+    fn fields_are_read_and_ends_are_reported() {
         let place = Place::from(Path::new("a.edf"));
         let mut cursor = Cursor::new(b"\x01\x02\x03\x04 C3\0\0", &place);
         assert_eq!(cursor.u16().unwrap(), 0x0201);

@@ -98,12 +98,12 @@ fn word_of(label: &str) -> Option<SignalKind> {
     label.split(|c: char| !c.is_alphanumeric()).find_map(|part| {
         let whole = part.to_lowercase();
         // `SaO2` is one word, `StimulusCode` is two.
-        known(&whole).or_else(|| words(part).find_map(|word| known(&word.to_lowercase())))
+        kind_of_word(&whole).or_else(|| words(part).find_map(|word| kind_of_word(&word.to_lowercase())))
     })
 }
 
 /// What a word in lower case tells.
-fn known(word: &str) -> Option<SignalKind> {
+fn kind_of_word(word: &str) -> Option<SignalKind> {
     // `EOGL` is an eye, and so is `LHEOG`.
     if word.contains("eog") {
         return Some(SignalKind::Eog);

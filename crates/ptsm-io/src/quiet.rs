@@ -19,10 +19,10 @@ impl<W: Write + Seek> FailOnceWriter<W> {
     }
 
     /// The first error is told, others do not happen.
-    fn tried<T>(&mut self, tried: io::Result<T>) -> io::Result<T> {
+    fn remember<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         // An interrupted call is simply made again.
-        self.failed |= tried.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);
-        tried
+        self.failed |= result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);
+        result
     }
 }
 
@@ -31,8 +31,8 @@ impl<W: Write + Seek> Write for FailOnceWriter<W> {
         let written = if self.failed {
             bytes.len()
         } else {
-            let tried = self.inner.write(bytes);
-            self.tried(tried)?
+            let result = self.inner.write(bytes);
+            self.remember(result)?
         };
         self.at += written as u64;
         self.length = self.length.max(self.at);
@@ -43,16 +43,16 @@ impl<W: Write + Seek> Write for FailOnceWriter<W> {
         if self.failed {
             return Ok(());
         }
-        let tried = self.inner.flush();
-        self.tried(tried)
+        let result = self.inner.flush();
+        self.remember(result)
     }
 }
 
 impl<W: Write + Seek> Seek for FailOnceWriter<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         if !self.failed {
-            let tried = self.inner.seek(to);
-            self.at = self.tried(tried)?;
+            let result = self.inner.seek(to);
+            self.at = self.remember(result)?;
             return Ok(self.at);
         }
         let place = match to {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_is_told_and_no_other() {
+    fn the_first_error_is_reported_and_no_other() {
         let mut writer = FailOnceWriter::new(Small(vec![]));
         writer.write_all(b"12345678").unwrap();
         assert_eq!(writer.write_all(b"9012").unwrap_err().kind(), io::ErrorKind::StorageFull);

@@ -153,13 +153,13 @@ impl RecordingFile {
             let (n, each) = (epochs.codes.len(), epochs.samples);
             return refuse(format!("{n} trials of {each} samples do not make {length}"));
         }
-        let told = header.annotations.len();
+        let read = header.annotations.len();
         header
             .annotations
             .retain(|annotation| annotation.onset_s.is_finite() && annotation.duration_s.is_finite());
-        if header.annotations.len() < told {
-            let lost = told - header.annotations.len();
-            header.notes.push(format!("{lost} of {told} events are at no time that is a number: left out"));
+        if header.annotations.len() < read {
+            let lost = read - header.annotations.len();
+            header.notes.push(format!("{lost} of {read} events are at no time that is a number: left out"));
         }
         header
             .annotations

@@ -87,9 +87,9 @@ impl SignalHeader {
     /// Takes the numbers in the file to be of this voltage, whatever the file says. What is no voltage changes nothing.
     pub fn set_unit(&mut self, unit: &str) {
         let microvolts = |unit: &str| voltage(unit).map(|(_, microvolts)| microvolts);
-        let Some(wanted) = microvolts(unit) else { return };
+        let Some(target) = microvolts(unit) else { return };
         let read = if self.microvolts { microvolts(&self.unit).unwrap_or(1.0) } else { 1.0 };
-        self.factor = (wanted / read) as f32;
+        self.factor = (target / read) as f32;
         (self.microvolts, self.unit_given) = (true, true);
     }
 

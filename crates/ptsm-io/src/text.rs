@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_is_told() {
+    fn what_is_no_text_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.toml");
         let read = |bytes: &[u8]| {

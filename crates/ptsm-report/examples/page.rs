@@ -97,8 +97,11 @@ fn scores(subjects: usize) -> DotPlot {
     let model = |name: &str, shift: f64, mean: f64| ModelScores {
         name: name.into(),
         subjects: (1..=subjects)
-            .map(|who| {
-                (format!("S{who:02}"), mean + 0.14 * wobble(who) + 0.05 * wobble(who + shift as usize))
+            .map(|subject| {
+                (
+                    format!("S{subject:02}"),
+                    mean + 0.14 * wobble(subject) + 0.05 * wobble(subject + shift as usize),
+                )
             })
             .collect(),
         mean: Some(PointEstimate { value: mean, interval: Some([mean - 0.05, mean + 0.05]) }),
@@ -115,14 +118,14 @@ fn scores(subjects: usize) -> DotPlot {
 fn subjects_by_channels() -> HeatMap {
     let columns: Vec<String> = NAMES.split_whitespace().map(String::from).collect();
     let place = |name: &str| ptsm_signal::position(name);
-    let value = |who: usize, channel: usize| {
+    let value = |subject: usize, channel: usize| {
         let to = |other: &str| match (place(&columns[channel]), place(other)) {
             (Some(one), Some(other)) => one.distance(other),
             _ => 9.0,
         };
-        let own = 0.35 + 0.25 * wobble(who + 7);
-        let noise = 0.08 * wobble(who * 64 + channel).abs();
-        if (who, channel) == (5, 20) {
+        let own = 0.35 + 0.25 * wobble(subject + 7);
+        let noise = 0.08 * wobble(subject * 64 + channel).abs();
+        if (subject, channel) == (5, 20) {
             f64::NAN
         } else {
             own * (bump(to("C3"), 0.5) + bump(to("C4"), 0.5)) + noise
@@ -132,8 +135,10 @@ fn subjects_by_channels() -> HeatMap {
         title: "Spatial mask of each subject".into(),
         row_label: "subject".into(),
         column_label: "channel".into(),
-        rows: (1..=40).map(|who| format!("S{who:02}")).collect(),
-        values: (0..40).map(|who| (0..columns.len()).map(|channel| value(who, channel)).collect()).collect(),
+        rows: (1..=40).map(|subject| format!("S{subject:02}")).collect(),
+        values: (0..40)
+            .map(|subject| (0..columns.len()).map(|channel| value(subject, channel)).collect())
+            .collect(),
         columns: columns.clone(),
         unit: "spatial mask (0 to 1)".into(),
         ..HeatMap::default()
@@ -374,7 +379,7 @@ fn page() -> Page {
                     )),
                     Figure::new(embedding(
                         "By subject",
-                        (1..=40).map(|who| format!("S{who:02}")).collect(),
+                        (1..=40).map(|subject| format!("S{subject:02}")).collect(),
                         50,
                         0.3,
                     )),

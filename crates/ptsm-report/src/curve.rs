@@ -145,10 +145,10 @@ impl LineChart {
         let windows = self.windows.iter().map(|window| ((window.from + window.to) / 2.0, &window.label));
         let marks = self.marks.iter().map(|mark| (mark.at, &mark.label));
         let mut row_ends: Vec<f64> = Vec::new();
-        let mut wanted: Vec<(f64, &String)> = windows.chain(marks).filter(|(at, _)| at.is_finite()).collect();
-        wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut labels: Vec<(f64, &String)> = windows.chain(marks).filter(|(at, _)| at.is_finite()).collect();
+        labels.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut placed = Vec::new();
-        for (at, label) in wanted.into_iter().filter(|(_, label)| !label.is_empty()) {
+        for (at, label) in labels.into_iter().filter(|(_, label)| !label.is_empty()) {
             let label = cut(label, 12.0, 200.0);
             let half = width(&label, 12.0) / 2.0;
             let centre = x.clamped(at).max(x.range[0].min(right) + half).min(right - half);
@@ -224,9 +224,9 @@ impl LineChart {
 
     fn draw_line(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
         let mut path = PathData::default();
-        let drawn = |point: &Point| point.x.is_finite() && point.y.is_finite();
+        let is_visible = |point: &Point| point.x.is_finite() && point.y.is_finite();
         for point in &series.points {
-            if drawn(point) {
+            if is_visible(point) {
                 path.to(plot.x.at(point.x), plot.y.clamped(point.y));
             } else {
                 path.gap();
@@ -235,8 +235,8 @@ impl LineChart {
         canvas.path(&line_class(index), &path);
         // Few points show where they are; one alone between gaps has no line and needs a marker.
         let few = series.points.len() <= 40;
-        for (at, point) in series.points.iter().enumerate().filter(|(_, point)| drawn(point)) {
-            let alone = |other: Option<&Point>| other.is_none_or(|other| !drawn(other));
+        for (at, point) in series.points.iter().enumerate().filter(|(_, point)| is_visible(point)) {
+            let alone = |other: Option<&Point>| other.is_none_or(|other| !is_visible(other));
             let before = at.checked_sub(1).and_then(|before| series.points.get(before));
             if few || (alone(before) && alone(series.points.get(at + 1))) {
                 let said = format!("{}, {}: {}", series.name, self.x.say(point.x), self.y.say(point.y));

@@ -13,10 +13,10 @@ pub(crate) const BAR: f64 = 46.0;
 /// zero as above.
 pub(crate) fn colour_range(
     ramp: ColourRamp,
-    asked: Option<[f64; 2]>,
+    fixed_range: Option<[f64; 2]>,
     values: impl IntoIterator<Item = f64>,
 ) -> [f64; 2] {
-    let range = asked.map_or_else(|| span(values), span);
+    let range = fixed_range.map_or_else(|| span(values), span);
     match ramp {
         ColourRamp::Sequential => range,
         // Zero is the middle colour.
@@ -36,7 +36,7 @@ pub(crate) fn colour_bar(canvas: &mut Canvas, top: f64, ramp: ColourRamp, range:
     }
     canvas.rectangle("frame", left, top, width, 10.0);
     for part in [0.0, 0.5, 1.0] {
-        let text = said(range, range[0] + (range[1] - range[0]) * part);
+        let text = label(range, range[0] + (range[1] - range[0]) * part);
         canvas.text("tick", left + width * part, top + 23.0, Anchor::Middle, &text);
     }
     canvas.text("label", WIDTH / 2.0, top + 39.0, Anchor::Middle, &cut(unit, 12.0, WIDTH));
@@ -44,10 +44,10 @@ pub(crate) fn colour_bar(canvas: &mut Canvas, top: f64, ramp: ColourRamp, range:
 
 /// The sentence on how much the colours span.
 pub(crate) fn spanned(range: [f64; 2]) -> String {
-    format!("Colours span only {} to {}.", said(range, range[0]), said(range, range[1]))
+    format!("Colours span only {} to {}.", label(range, range[0]), label(range, range[1]))
 }
 
 /// A value of the legend, with enough digits to tell its three numbers apart.
-fn said(range: [f64; 2], value: f64) -> String {
+fn label(range: [f64; 2], value: f64) -> String {
     between(value, (range[1] - range[0]) / 2.0)
 }

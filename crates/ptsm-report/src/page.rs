@@ -143,9 +143,9 @@ fn parts(parts: &[SectionPart], figures: &mut usize) -> String {
         }
         for part in group {
             match part {
-                SectionPart::Figure(drawn) => {
+                SectionPart::Figure(content) => {
                     *figures += 1;
-                    html += &figure(drawn, *figures);
+                    html += &figure(content, *figures);
                 }
                 SectionPart::Table(name, table) => {
                     html += &format!(

@@ -71,7 +71,7 @@ mod tests {
     use crate::{Drawing, HeatMap, LineChart, Series};
 
     /// The picture's pixels, and how many are not white.
-    fn drawn(bytes: &[u8]) -> (u32, u32, usize) {
+    fn decoded(bytes: &[u8]) -> (u32, u32, usize) {
         let picture = Pixmap::decode_png(bytes).unwrap();
         let dark = picture.pixels().iter().filter(|pixel| pixel.red() < 128).count();
         (picture.width(), picture.height(), dark)
@@ -84,7 +84,7 @@ mod tests {
             series: vec![Series::line("a", [(0.0, 1.0), (1.0, 2.0)])],
             ..LineChart::default()
         };
-        let picture = |title: &str| drawn(&png(&standalone(&curve(title).svg("a")), 2.0).unwrap());
+        let picture = |title: &str| decoded(&png(&standalone(&curve(title).svg("a")), 2.0).unwrap());
         let (with, without) = (picture("A title of some letters"), picture("\u{a0}"));
         assert_eq!(with.0, 928);
         assert!(with.2 > without.2 + 500, "{with:?} {without:?}");
@@ -98,7 +98,7 @@ mod tests {
                 <text y=\"20\" font-weight=\"{weight}\" font-family=\"system-ui, sans-serif\">A few letters</text></svg>"
             )
         };
-        let dark = |weight: usize| drawn(&png(&text(weight), 3.0).unwrap()).2;
+        let dark = |weight: usize| decoded(&png(&text(weight), 3.0).unwrap()).2;
         assert!(dark(600) > dark(400) + 200, "{} {}", dark(600), dark(400));
     }
 

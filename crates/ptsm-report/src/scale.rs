@@ -30,10 +30,10 @@ impl Axis {
         self
     }
 
-    /// The range that holds all values; where it is not the axis' own, widened to about `wanted` whole steps.
-    pub fn domain(&self, values: impl IntoIterator<Item = f64>, wanted: usize) -> [f64; 2] {
+    /// The range that holds all values; where it is not the axis' own, widened to about `count` whole steps.
+    pub fn domain(&self, values: impl IntoIterator<Item = f64>, count: usize) -> [f64; 2] {
         let all = span(values.into_iter().chain(self.range.into_iter().flatten()));
-        if self.range.is_some_and(|range| span(range) == all) { all } else { rounded(all, wanted) }
+        if self.range.is_some_and(|range| span(range) == all) { all } else { rounded(all, count) }
     }
 
     /// One value in words, with enough digits for a label.
@@ -75,11 +75,11 @@ pub struct Ticks {
     pub step: f64,
 }
 
-/// About `wanted` round numbers inside a range: at most one more, at least two from five on. Fewer than three cannot be
+/// About `count` round numbers inside a range: at most one more, at least two from five on. Fewer than three cannot be
 /// promised.
-pub fn ticks(range: [f64; 2], wanted: usize) -> Ticks {
+pub fn ticks(range: [f64; 2], count: usize) -> Ticks {
     let [low, high] = span(range);
-    let rough = (high - low) / wanted.max(3) as f64;
+    let rough = (high - low) / count.max(3) as f64;
     let power = 10f64.powi(rough.log10().floor() as i32);
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= 0.999 * rough).unwrap_or(10.0);
     let step = factor * power;
@@ -91,9 +91,9 @@ pub fn ticks(range: [f64; 2], wanted: usize) -> Ticks {
 }
 
 /// The range widened to whole steps, so that it starts and ends at a tick.
-pub fn rounded(range: [f64; 2], wanted: usize) -> [f64; 2] {
+pub fn rounded(range: [f64; 2], count: usize) -> [f64; 2] {
     let [low, high] = span(range);
-    let step = ticks([low, high], wanted).step;
+    let step = ticks([low, high], count).step;
     [(low / step + 1e-6).floor() * step, (high / step - 1e-6).ceil() * step]
 }
 
@@ -145,15 +145,15 @@ mod tests {
     #[test]
     fn ticks_are_round_rising_and_inside() {
         for range in ranges() {
-            for wanted in [3, 5, 8] {
-                let ticks = ticks(range, wanted);
+            for count in [3, 5, 8] {
+                let ticks = ticks(range, count);
                 let width = range[1] - range[0];
                 assert!(ticks.values.windows(2).all(|pair| pair[0] < pair[1]), "{range:?} {ticks:?}");
                 for value in &ticks.values {
                     assert!(*value >= range[0] - 1e-5 * width && *value <= range[1] + 1e-5 * width);
                 }
-                let fewest = if wanted >= 5 { 2 } else { 1 };
-                assert!((fewest..=wanted + 1).contains(&ticks.values.len()), "{range:?} {wanted} {ticks:?}");
+                let fewest = if count >= 5 { 2 } else { 1 };
+                assert!((fewest..=count + 1).contains(&ticks.values.len()), "{range:?} {count} {ticks:?}");
                 let mantissa = ticks.step / 10f64.powf((ticks.step * 1.0001).log10().floor());
                 assert!([1.0, 2.0, 5.0].iter().any(|round| (mantissa - round).abs() < 1e-6), "{mantissa}");
             }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_ranges_are_mended() {
+    fn degenerate_ranges_are_mended() {
         assert_eq!(span([]), [0.0, 1.0]);
         assert_eq!(span([f64::NAN, f64::INFINITY]), [0.0, 1.0]);
         assert_eq!(span([0.0]), [-0.5, 0.5]);

@@ -91,8 +91,8 @@ impl Drawing for ScatterPlot {
         canvas.text("label", (left + x.range[1]) / 2.0, bottom + 34.0, Anchor::Middle, &label);
         let size = if self.points().count() > 500 { 2.4 } else { 3.4 };
         for (index, group) in self.groups.iter().enumerate() {
-            let drawn = group.points.iter().filter(|point| point.0.is_finite() && point.1.is_finite());
-            let places = drawn.map(|point| (x.clamped(point.0), y.clamped(point.1)));
+            let visible = group.points.iter().filter(|point| point.0.is_finite() && point.1.is_finite());
+            let places = visible.map(|point| (x.clamped(point.0), y.clamped(point.1)));
             markers(&mut canvas, "point", index, places, size);
         }
         let [right, from, to] = [x.range[1], x_domain[0], x_domain[1]];

@@ -19,11 +19,11 @@ struct TrialGroup<'a> {
 pub fn tuning_figures(results: &TuningResults<'_>) -> Vec<(String, String)> {
     let groups = groups(results);
     let figure = |(i, dimension): (usize, &Dimension)| {
-        let drawn = match logarithmic(results, i, dimension) {
+        let svg = match logarithmic(results, i, dimension) {
             Some(logarithmic) => standalone(&curve(results, &groups, i, dimension, logarithmic)),
             None => standalone(&dots(results, &groups, i, dimension)),
         };
-        (format!("trials-{}.svg", dimension.key), drawn)
+        (format!("trials-{}.svg", dimension.key), svg)
     };
     results.candidates.space.iter().enumerate().map(figure).collect()
 }

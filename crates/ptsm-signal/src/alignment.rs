@@ -138,10 +138,10 @@ fn transform(frame: &DMatrix<f64>, signal: &mut [f32]) {
 
 /// Says whose trials could not be aligned.
 fn within(error: Error, subject: SubjectId, session: u32) -> Error {
-    let told = Error::data(format!("alignment of {subject}, session {session}"), error.to_string());
+    let failure = Error::data(format!("alignment of {subject}, session {session}"), error.to_string());
     match error.hint() {
-        Some(hint) => told.with_hint(hint),
-        None => told,
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
     }
 }
 
@@ -241,11 +241,11 @@ mod tests {
         }
         let rows: Vec<usize> = (0..12).collect();
         // All but the common direction has a power of 1.
-        let wanted = DMatrix::<f64>::identity(3, 3).add_scalar(-1.0 / 3.0);
+        let expected = DMatrix::<f64>::identity(3, 3).add_scalar(-1.0 / 3.0);
         let mut other = trials.clone();
         Alignment::Euclidean.apply(&mut trials).unwrap();
         let mean = spd::mean_euclid(&moments(&trials, &rows)).unwrap();
-        close(mean.as_slice(), wanted.as_slice(), 1e-6);
+        close(mean.as_slice(), expected.as_slice(), 1e-6);
         Alignment::Riemannian.apply(&mut other).unwrap();
         let mean = spd::karcher_mean(&without_reference(moments(&other, &rows))).unwrap();
         // The added direction has the mean power of the others in each trial, so it is near 1 and not 1.

@@ -17,7 +17,7 @@ fn ten_minutes_of_64_channels() {
     let recording = Recording::new(160.0, channels, x, (0..72).map(event).collect()).unwrap();
     let kind = FilterKind::ZeroPhase { order: 4 };
     let band = Some(Band { low_hz: Some(8.0), high_hz: Some(30.0), kind });
-    let who = RecordingId { subject: SubjectId(1), session: 1, run: 1 };
+    let id = RecordingId { subject: SubjectId(1), session: 1, run: 1 };
     for (name, pipeline) in [
         ("windows alone", Pipeline::default()),
         ("resampling", Pipeline { rate_hz: Some(100.0), ..Pipeline::default() }),
@@ -27,7 +27,7 @@ fn ten_minutes_of_64_channels() {
         let mut best = f64::MAX;
         for _ in 0..10 {
             let start = Instant::now();
-            let cut = pipeline.epoch(&recording, &[("T1".into(), "left".into())], who).unwrap();
+            let cut = pipeline.epoch(&recording, &[("T1".into(), "left".into())], id).unwrap();
             best = best.min(start.elapsed().as_secs_f64());
             assert_eq!(cut.trials.len(), 72);
         }

@@ -39,7 +39,7 @@ pub(crate) const SOURCES: usize = 2 + MUSCLES.len();
 /// Eyes and muscles, as sources with their places on the scalp.
 pub(crate) fn sources(
     cohort: &Cohort,
-    person: &SimulatedSubject,
+    subject_model: &SimulatedSubject,
     session: &SimulatedSession,
     streams: &Streams,
     length: usize,
@@ -53,7 +53,10 @@ pub(crate) fn sources(
         session.electrodes.iter().map(|e| (eye_potential(direction, e) / unit) as f32).collect()
     };
     let mut all = vec![
-        BrainSource { topography: topography(LIDS.into()), course: blinks(cohort, person, streams, length) },
+        BrainSource {
+            topography: topography(LIDS.into()),
+            course: blinks(cohort, subject_model, streams, length),
+        },
         BrainSource { topography: topography(Vector3::x()), course: saccades(cohort, streams, length) },
     ];
     for (m, &muscle) in MUSCLES.iter().enumerate() {
@@ -62,7 +65,10 @@ pub(crate) fn sources(
             .iter()
             .map(|e| (-0.5 * ((e - Vector3::from(muscle)).norm() / MUSCLE_REACH).powi(2)).exp() as f32)
             .collect();
-        all.push(BrainSource { topography, course: muscle_course(cohort, person, streams, length, m) });
+        all.push(BrainSource {
+            topography,
+            course: muscle_course(cohort, subject_model, streams, length, m),
+        });
     }
     all
 }
@@ -79,13 +85,13 @@ fn eye_potential(direction: Vector3<f64>, place: &Vector3<f64>) -> f64 {
 }
 
 /// The lid goes down within 0.1 s and comes up within 0.3 s.
-fn blinks(cohort: &Cohort, person: &SimulatedSubject, streams: &Streams, length: usize) -> Vec<f32> {
+fn blinks(cohort: &Cohort, subject_model: &SimulatedSubject, streams: &Streams, length: usize) -> Vec<f32> {
     let random = &mut streams.stream(Purpose::Artifact, 0);
     let rate = cohort.rate_hz;
     let mut course = vec![0.0; length];
     let mut open_s = 0.0;
-    for at_s in poisson_times(random, person.blinks_hz * cohort.artifacts, length as f64 / rate) {
-        let height = person.blink_uv * factor(random, 0.2);
+    for at_s in poisson_times(random, subject_model.blinks_hz * cohort.artifacts, length as f64 / rate) {
+        let height = subject_model.blink_uv * factor(random, 0.2);
         let rise_s = 0.10 * factor(random, 0.15);
         // No blink while the lid is still coming up.
         if at_s < open_s {
@@ -126,7 +132,7 @@ fn saccades(cohort: &Cohort, streams: &Streams, length: usize) -> Vec<f32> {
 /// White noise without what lies below 20 Hz: a little always, much in bursts.
 fn muscle_course(
     cohort: &Cohort,
-    person: &SimulatedSubject,
+    subject_model: &SimulatedSubject,
     streams: &Streams,
     length: usize,
     muscle: usize,
@@ -135,7 +141,7 @@ fn muscle_course(
     let rate = cohort.rate_hz;
     let tone = cohort.artifacts.min(1.0) * factor(random, 0.5);
     let mut envelope = vec![tone; length];
-    for at_s in poisson_times(random, person.bursts_hz * cohort.artifacts, length as f64 / rate) {
+    for at_s in poisson_times(random, subject_model.bursts_hz * cohort.artifacts, length as f64 / rate) {
         let height = 15.0 * factor(random, 0.5);
         let lasts_s = random.random_range(0.3..1.5);
         let samples = (lasts_s * rate) as usize;
@@ -189,8 +195,8 @@ pub(crate) fn electrode(
         // Drawn a few times a second and joined by lines: it is that slow.
         let every = (rate / DRIFT_RATE_HZ).round() as usize;
         let knots = wander(length / every + 2, DRIFT_RATE_HZ, DRIFT_S, random);
-        for (stretch, ends) in samples.chunks_mut(every).zip(knots.windows(2)) {
-            for (t, value) in stretch.iter_mut().enumerate() {
+        for (segment, ends) in samples.chunks_mut(every).zip(knots.windows(2)) {
+            for (t, value) in segment.iter_mut().enumerate() {
                 *value += drift * (ends[0] + (ends[1] - ends[0]) * t as f32 / every as f32);
             }
         }

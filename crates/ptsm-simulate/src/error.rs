@@ -5,14 +5,14 @@
 #[non_exhaustive]
 pub enum SimulateError {
     /// A number outside of what can be simulated.
-    #[error("simulated cohort: `{setting}` is {given}; it must be {wanted}")]
+    #[error("simulated cohort: `{setting}` is {given}; it must be {expected}")]
     Setting {
         /// Which setting.
         setting: &'static str,
         /// What it is.
         given: String,
         /// What it may be.
-        wanted: String,
+        expected: String,
     },
     /// An electrode whose place nobody knows.
     #[error("simulated cohort: channel `{name}` has no known place on the head")]

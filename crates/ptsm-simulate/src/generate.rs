@@ -30,8 +30,8 @@ impl Cohort {
         within("line_hz", self.line_hz, 1.0, 1000.0)?;
         within("line_uv", self.line_uv, 0.0, 1000.0)?;
         if self.channels.is_empty() {
-            let (given, wanted) = ("empty".to_string(), "at least one electrode".to_string());
-            return Err(SimulateError::Setting { setting: "channels", given, wanted });
+            let (given, expected) = ("empty".to_string(), "at least one electrode".to_string());
+            return Err(SimulateError::Setting { setting: "channels", given, expected });
         }
         self.electrodes()?;
         let mut seen = HashSet::new();
@@ -85,6 +85,6 @@ fn within<T: PartialOrd + std::fmt::Display>(
     Err(SimulateError::Setting {
         setting,
         given: given.to_string(),
-        wanted: format!("from {least} to {most}"),
+        expected: format!("from {least} to {most}"),
     })
 }

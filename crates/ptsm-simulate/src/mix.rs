@@ -43,22 +43,22 @@ pub(crate) fn record(
 ) -> (Vec<f32>, Vec<Event>) {
     let head = Head::adult();
     let streams = Streams { seed: cohort.seed, subject, session, run };
-    let person = SimulatedSubject::new(cohort, subject, &head);
-    let state = SimulatedSession::new(cohort, &person, nominal, subject, session);
+    let subject_model = SimulatedSubject::new(cohort, subject, &head);
+    let state = SimulatedSession::new(cohort, &subject_model, nominal, subject, session);
     let schedule = CueSchedule::new(cohort, &streams);
     let length = schedule.length;
     let rate = cohort.rate_hz;
 
     let mut activity = Activity::new(length);
-    let effect = person.effect * state.effect;
+    let effect = subject_model.effect * state.effect;
     match cohort.task {
         SimulatedTask::Imagery => imagery::act(&mut activity, &schedule, rate, effect, &streams),
-        SimulatedTask::Erp => erp::act(&mut activity, &schedule, rate, effect, &person, &streams),
+        SimulatedTask::Erp => erp::act(&mut activity, &schedule, rate, effect, &subject_model, &streams),
         SimulatedTask::Attention => attention::act(&mut activity, &schedule, rate, effect, &streams),
     }
 
     let of_task: Vec<Site> = carriers(cohort.task).iter().map(|c| c.site).collect();
-    let mut sources = artifact::sources(cohort, &person, &state, &streams, length);
+    let mut sources = artifact::sources(cohort, &subject_model, &state, &streams, length);
     let appear = |dipole: &Dipole| -> Vec<f32> {
         leadfield(&head, dipole, &state.electrodes).into_iter().map(|v| v as f32).collect()
     };
@@ -71,7 +71,7 @@ pub(crate) fn record(
             let others = if of_task.contains(&site) { 1.0 } else { cohort.background };
             let scale = (moment * others) as f32;
             let random = &mut streams.stream(Purpose::Rhythm, s);
-            course = rhythm(length, rate, person.frequency_hz(kind), bandwidth, random);
+            course = rhythm(length, rate, subject_model.frequency_hz(kind), bandwidth, random);
             course.iter_mut().for_each(|v| *v *= scale);
             if let Some(gain) = &activity.gains[s] {
                 course.iter_mut().zip(gain).for_each(|(v, g)| *v *= g);
@@ -80,13 +80,13 @@ pub(crate) fn record(
         if let Some(evoked) = &activity.evoked[s] {
             course.iter_mut().zip(evoked).for_each(|(v, e)| *v += e);
         }
-        let amplitude = (person.amplitudes[s] * state.amplitudes[s]) as f32;
-        let topography = appear(&person.sites[s]).into_iter().map(|v| amplitude * v).collect();
+        let amplitude = (subject_model.amplitudes[s] * state.amplitudes[s]) as f32;
+        let topography = appear(&subject_model.sites[s]).into_iter().map(|v| amplitude * v).collect();
         sources.push(BrainSource { topography, course });
     }
-    let coloured = ColouredNoise::new(rate, person.exponent);
-    let scale = (BACKGROUND_NAM * person.background * cohort.background) as f32;
-    for (d, dipole) in person.scattered.iter().enumerate() {
+    let coloured = ColouredNoise::new(rate, subject_model.exponent);
+    let scale = (BACKGROUND_NAM * subject_model.background * cohort.background) as f32;
+    for (d, dipole) in subject_model.scattered.iter().enumerate() {
         let topography = appear(dipole).into_iter().map(|v| scale * v).collect();
         let course = coloured.draw(length, &mut streams.stream(Purpose::Background, d));
         sources.push(BrainSource { topography, course });

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 /// What a stream of random numbers is for. A new purpose leaves all others as they were.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
-    Person = 1,
+    Subject = 1,
     Effect,
     Cap,
     Session,

@@ -60,7 +60,7 @@ impl SimulatedSubject {
         let streams = Streams { seed: cohort.seed, subject, session: 0, run: 0 };
         let spread = cohort.variability;
         let (absent, effect) = effect(cohort, subject);
-        let random = &mut streams.stream(Purpose::Person, 0);
+        let random = &mut streams.stream(Purpose::Subject, 0);
         let sites = Site::ALL.map(|site| displaced(site.dipole(), spread, head, random)).to_vec();
         // Both sides share most of what makes a subject's rhythms strong or weak.
         let common = factor(random, 0.30 * spread);
@@ -114,7 +114,7 @@ impl SimulatedSession {
     /// One session of a subject, for electrodes meant to be at these places.
     pub(crate) fn new(
         cohort: &Cohort,
-        person: &SimulatedSubject,
+        subject_model: &SimulatedSubject,
         nominal: &[Vector3<f64>],
         subject: u32,
         session: u32,
@@ -122,7 +122,7 @@ impl SimulatedSession {
         let streams = Streams { seed: cohort.seed, subject, session, run: 0 };
         let spread = cohort.variability;
         let random = &mut streams.stream(Purpose::Session, 0);
-        let cap = turn(SESSION_CAP_DEVIATION * spread, random) * person.cap;
+        let cap = turn(SESSION_CAP_DEVIATION * spread, random) * subject_model.cap;
         let effect = factor(random, 0.15 * spread);
         let amplitudes = Site::ALL.map(|_| factor(random, 0.10 * spread)).to_vec();
         let (gains, impedances) = (0..nominal.len())

@@ -181,7 +181,7 @@ fn without_strength_the_class_changes_nothing() {
     for task in [SimulatedTask::Imagery, SimulatedTask::Erp, SimulatedTask::Attention] {
         let cohort = Cohort { trials: 12, strength: 0.0, ..Cohort::of(task) };
         let streams = Streams { seed: 0, subject: 1, session: 1, run: 1 };
-        let person = SimulatedSubject::new(&cohort, 1, &Head::adult());
+        let subject_model = SimulatedSubject::new(&cohort, 1, &Head::adult());
         let schedule = CueSchedule::new(&cohort, &streams);
         let mut other = schedule.clone();
         other.cues.iter_mut().for_each(|cue| cue.class = 1 - cue.class);
@@ -189,12 +189,14 @@ fn without_strength_the_class_changes_nothing() {
             let mut activity = Activity::new(schedule.length);
             match task {
                 SimulatedTask::Imagery => imagery::act(&mut activity, schedule, 128.0, effect, &streams),
-                SimulatedTask::Erp => erp::act(&mut activity, schedule, 128.0, effect, &person, &streams),
+                SimulatedTask::Erp => {
+                    erp::act(&mut activity, schedule, 128.0, effect, &subject_model, &streams)
+                }
                 SimulatedTask::Attention => attention::act(&mut activity, schedule, 128.0, effect, &streams),
             }
             Site::ALL.map(|site| (activity.gain(site).to_vec(), activity.evoked(site).to_vec()))
         };
-        assert_eq!(person.effect, 0.0);
+        assert_eq!(subject_model.effect, 0.0);
         assert_eq!(act(&schedule, 0.0), act(&other, 0.0));
         assert_ne!(act(&schedule, 1.0), act(&other, 1.0));
     }

@@ -108,20 +108,20 @@ pub(crate) fn truth(cohort: &Cohort) -> Truth {
     };
     let subjects = (1..=cohort.subjects)
         .map(|subject| {
-            let person = SimulatedSubject::new(cohort, subject, &head);
-            let own = map(cohort.task, &head, &person.sites, &person.amplitudes, &electrodes);
+            let subject_model = SimulatedSubject::new(cohort, subject, &head);
+            let own = map(cohort.task, &head, &subject_model.sites, &subject_model.amplitudes, &electrodes);
             let (frequency_hz, latency_s) = match cohort.task {
-                SimulatedTask::Imagery => (Some(person.mu_hz), None),
-                SimulatedTask::Erp => (None, Some(erp::latency_s(&person))),
-                SimulatedTask::Attention => (Some(person.alpha_hz), None),
+                SimulatedTask::Imagery => (Some(subject_model.mu_hz), None),
+                SimulatedTask::Erp => (None, Some(erp::latency_s(&subject_model))),
+                SimulatedTask::Attention => (Some(subject_model.alpha_hz), None),
             };
             SubjectTruth {
                 subject: SubjectId(subject),
-                strength: person.effect,
-                absent: person.absent,
+                strength: subject_model.effect,
+                absent: subject_model.absent,
                 frequency_hz,
                 latency_s,
-                channels: if person.effect == 0.0 { vec![0.0; own.len()] } else { own },
+                channels: if subject_model.effect == 0.0 { vec![0.0; own.len()] } else { own },
             }
         })
         .collect();

@@ -21,7 +21,7 @@ const SEEDS: u64 = 2;
 const SHOTS: [usize; 5] = [1, 2, 5, 10, 20];
 
 /// A decoder of the demonstration after its fit.
-struct Shown {
+struct DemoDecoder {
     name: &'static str,
     fits: Vec<Fit>,
     records: Vec<Record>,
@@ -78,7 +78,7 @@ pub fn demo(seed: u64, env: &Env) -> Result<DemoReport> {
     let few = Summary::of(&curve)?;
 
     let all_masks = ptsm.fits.iter().map(|f| masks(&*f.fitted, &test)).collect::<Result<Vec<_>, _>>()?;
-    let looked = MaskFindings { all: mean_over_seeds(all_masks), ..MaskFindings::default() };
+    let masks = MaskFindings { all: mean_over_seeds(all_masks), ..MaskFindings::default() };
     let histories: Vec<(String, Vec<EpochRecord>)> = shown
         .iter()
         .map(|s| (s.name.to_string(), s.fits.iter().flat_map(|f| f.history.clone()).collect()))
@@ -101,7 +101,7 @@ pub fn demo(seed: u64, env: &Env) -> Result<DemoReport> {
         few_guarded: false,
         adapted: Some(adapted.clone()),
         histories,
-        looked: Some(looked),
+        masks: Some(masks),
         truth,
         signals: ptsm_explain::signals(&test),
         footer: format!("ptsm {} demo --seed {}", env!("CARGO_PKG_VERSION"), seed),
@@ -126,7 +126,7 @@ fn fit(
     split: &Split,
     identity: &str,
     env: &Env,
-) -> Result<Shown> {
+) -> Result<DemoDecoder> {
     let began = Instant::now();
     let method = find(name)?;
     let decoder = method.build(method.settings(trials.layout(), &changes(name))?)?;
@@ -151,7 +151,7 @@ fn fit(
         percent(ptsm_eval::mean(&all)),
         duration(began.elapsed())
     ));
-    Ok(Shown { name, fits, records })
+    Ok(DemoDecoder { name, fits, records })
 }
 
 fn context(name: &str, seed: u64) -> RecordContext {
@@ -161,21 +161,21 @@ fn context(name: &str, seed: u64) -> RecordContext {
 /// The few-shot learning curve of every test subject with the first seed, and the guarded adaptation to the first of them in words.
 ///
 /// The curve is without the guard: asking it at every point would adapt forty decoders for forty trials.
-fn adapt(ptsm: &Shown, test: &Subset<'_>, env: &Env) -> Result<(Vec<Record>, String)> {
+fn adapt(ptsm: &DemoDecoder, test: &Subset<'_>, env: &Env) -> Result<(Vec<Record>, String)> {
     let fit = &ptsm.fits[0];
     let context = context("ptsm", fit.seed);
     let of = |subject: SubjectId| test.only(|t| t.subject == subject);
     let mut all = vec![];
     for subject in test.subjects() {
         env.check_cancelled()?;
-        let how = Adaptation { guard: false, ..Adaptation::default() };
-        all.extend(learning_curve(&*fit.fitted, &of(subject), &SHOTS, &how, &context)?.records);
+        let adaptation = Adaptation { guard: false, ..Adaptation::default() };
+        all.extend(learning_curve(&*fit.fitted, &of(subject), &SHOTS, &adaptation, &context)?.records);
     }
     let Some(&first) = test.subjects().first() else { return Ok((all, String::new())) };
     let curve = learning_curve(&*fit.fitted, &of(first), &[5], &Adaptation::default(), &context)?;
     let (before, after) = (&curve.records[0].scores, &curve.records[1].scores);
     let kept = curve.adapted[0].1.guard.is_none_or(|g| g.kept);
-    let told = format!(
+    let note = format!(
         "{first} adapted with 5 trials of each class: {} % before, {} % after on {} later trials ({}).",
         percent(before.accuracy),
         percent(after.accuracy),
@@ -186,5 +186,5 @@ fn adapt(ptsm: &Shown, test: &Subset<'_>, env: &Env) -> Result<(Vec<Record>, Str
             "leave-one-out on the 10 found no gain, so the decoder stays as it was"
         }
     );
-    Ok((all, told))
+    Ok((all, note))
 }

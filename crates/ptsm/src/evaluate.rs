@@ -20,7 +20,7 @@ pub struct EvaluateRequest {
     /// Labelled trials of each class for few-shot adaptation; none for zero-shot scores alone.
     pub shots: Vec<usize>,
     /// How few-shot adaptation is done.
-    pub how: Adaptation,
+    pub adaptation: Adaptation,
     /// Whether to collect what a page about the scores is made of.
     pub page: bool,
 }
@@ -28,7 +28,13 @@ pub struct EvaluateRequest {
 impl EvaluateRequest {
     /// Zero-shot scores of a run on all unseen subjects of some data.
     pub fn new(run: impl Into<PathBuf>, data: DataRequest) -> EvaluateRequest {
-        EvaluateRequest { run: run.into(), data, shots: vec![], how: Adaptation::default(), page: false }
+        EvaluateRequest {
+            run: run.into(),
+            data,
+            shots: vec![],
+            adaptation: Adaptation::default(),
+            page: false,
+        }
     }
 }
 
@@ -52,7 +58,7 @@ pub fn evaluate(request: &EvaluateRequest, env: &Env) -> Result<EvaluationReport
     let scored = evaluation.scored_subjects(request.data.subjects.is_some())?;
     let shots = evaluation.shots(&request.shots, &scored)?;
     let records = evaluation.records(&scored)?;
-    let curve = evaluation.curve(&scored, &shots, &request.how, env)?;
+    let curve = evaluation.curve(&scored, &shots, &request.adaptation, env)?;
     let mut report = EvaluationReport {
         summaries: Summary::of(&records)?,
         records,
@@ -77,9 +83,9 @@ fn material(
         records: report.records.clone(),
         summaries: report.summaries.clone(),
         few: report.few_shot.clone(),
-        few_guarded: request.how.guard,
+        few_guarded: request.adaptation.guard,
         histories: evaluation.run.histories(env)?,
-        looked: Some(mask_findings(evaluation, scored)?),
+        masks: Some(mask_findings(evaluation, scored)?),
         signals: ptsm_explain::signals(scored),
         footer: format!("ptsm {} evaluate; data {}", crate::VERSION, evaluation.data.fingerprint),
         ..about(evaluation, scored)

@@ -41,7 +41,7 @@ pub struct ReportRequest {
     /// Labelled trials of each class for few-shot adaptation.
     pub shots: Vec<usize>,
     /// How few-shot adaptation is done.
-    pub how: Adaptation,
+    pub adaptation: Adaptation,
     /// Decoders to train on shuffled labels, as a null of the masks.
     pub nulls: usize,
 }
@@ -91,11 +91,11 @@ pub fn explain(request: &ExplainRunRequest, env: &Env) -> Result<Report> {
         write_masks(&*evaluation.run.decoders[0].1, &scored, path)?;
         env.note(format!("masks of every trial: {}", path.display()));
     }
-    let asked = explain_request(&sections, request.nulls);
-    let found = ptsm_explain::explain(&evaluation, &scored, &asked, env)?;
+    let explanations = explain_request(&sections, request.nulls);
+    let found = ptsm_explain::explain(&evaluation, &scored, &explanations, env)?;
     let material = Material {
         sections: sections::names(&sections),
-        made: Some(origin(&evaluation)),
+        origin: Some(origin(&evaluation)),
         footer: footer("explain", &evaluation),
         ..about(&evaluation, &scored).explained(found)
     };
@@ -106,15 +106,15 @@ pub fn explain(request: &ExplainRunRequest, env: &Env) -> Result<Report> {
 pub fn report(request: &ReportRequest, env: &Env) -> Result<Report> {
     let sections = sections::chosen(&request.sections, false)?;
     let benchmark = request.benchmark.as_deref().map(BenchmarkResults::read).transpose()?;
-    let compared = benchmark.map(BenchmarkMaterial::of).transpose()?;
-    let material = match (&request.run, compared) {
-        (Some(run), compared) => about_run(run, request, compared, &sections, env)?,
-        (None, Some(compared)) => Material {
+    let benchmark = benchmark.map(BenchmarkMaterial::of).transpose()?;
+    let material = match (&request.run, benchmark) {
+        (Some(run), benchmark) => about_run(run, request, benchmark, &sections, env)?,
+        (None, Some(benchmark)) => Material {
             sections: sections::names(&sections),
-            title: compared.title.clone(),
+            title: benchmark.title.clone(),
             subtitle: "Cross-subject scores of decoders on unseen subjects".into(),
             footer: format!("ptsm {} report", crate::VERSION),
-            compared: Some(compared),
+            benchmark: Some(benchmark),
             ..Material::default()
         },
         (None, None) => {
@@ -130,7 +130,7 @@ pub fn report(request: &ReportRequest, env: &Env) -> Result<Report> {
 fn about_run(
     run: &Path,
     request: &ReportRequest,
-    compared: Option<BenchmarkMaterial>,
+    benchmark: Option<BenchmarkMaterial>,
     kinds: &[&'static SectionKind],
     env: &Env,
 ) -> Result<Material> {
@@ -138,19 +138,19 @@ fn about_run(
     let scored = evaluation.select_subjects(request.data.subjects.as_ref())?;
     let shots = evaluation.shots(&request.shots, &scored)?;
     let records = evaluation.records(&scored)?;
-    let curve = evaluation.curve(&scored, &shots, &request.how, env)?;
-    let asked = explain_request(kinds, request.nulls);
-    let found = ptsm_explain::explain(&evaluation, &scored, &asked, env)?;
+    let curve = evaluation.curve(&scored, &shots, &request.adaptation, env)?;
+    let explanations = explain_request(kinds, request.nulls);
+    let found = ptsm_explain::explain(&evaluation, &scored, &explanations, env)?;
     Ok(Material {
         sections: sections::names(kinds),
         summaries: Summary::of(&records)?,
         records,
         few: Summary::of(&curve)?,
-        few_guarded: request.how.guard,
+        few_guarded: request.adaptation.guard,
         histories: evaluation.run.histories(env)?,
         signals: ptsm_explain::signals(&scored),
-        compared,
-        made: Some(origin(&evaluation)),
+        benchmark,
+        origin: Some(origin(&evaluation)),
         footer: footer("report", &evaluation),
         ..about(&evaluation, &scored).explained(found)
     })

@@ -137,8 +137,8 @@ impl Run<'_> {
             return Ok(());
         }
         let shape = self.shapes[0];
-        let wanted = [Candidate::PtsmLast, Candidate::Eegnet];
-        for &model in self.options.models.iter().filter(|m| wanted.contains(m)) {
+        let measured = [Candidate::PtsmLast, Candidate::Eegnet];
+        for &model in self.options.models.iter().filter(|m| measured.contains(m)) {
             progress(&format!("scaling {model} {shape}"));
             let outcome = in_turns(&self.launcher, case::scaling(model, shape), self.rounds, self.steps)?;
             report.scaling.push(ThreadScaling::new(model, shape, outcome));

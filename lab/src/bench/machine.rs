@@ -38,8 +38,8 @@ impl Machine {
 
 /// The compiler's version.
 pub(crate) fn rustc() -> Result<String> {
-    let told = shell::capture(&mut shell::rustc(["--version"]))?;
-    Ok(told.split_whitespace().nth(1).unwrap_or("unknown").to_string())
+    let version = shell::capture(&mut shell::rustc(["--version"]))?;
+    Ok(version.split_whitespace().nth(1).unwrap_or("unknown").to_string())
 }
 
 /// The processor's name.

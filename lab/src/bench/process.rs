@@ -33,7 +33,7 @@ impl Launcher {
 
 /// A running worker. It is ended when this is dropped, so that none is left behind by an error.
 pub(crate) struct Worker {
-    who: String,
+    name: String,
     child: Child,
     questions: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -45,14 +45,14 @@ impl Worker {
     /// Starts a worker and waits until its case is prepared.
     pub(crate) fn start(command: Command, entrant: &Entrant) -> Result<(Worker, WorkerReady)> {
         let request = &entrant.request;
-        let who = format!("{} ({:?} {})", entrant.name, request.model, request.shape).to_lowercase();
-        let mut worker = Worker::spawn(command, who)?;
+        let name = format!("{} ({:?} {})", entrant.name, request.model, request.shape).to_lowercase();
+        let mut worker = Worker::spawn(command, name)?;
         let ready = worker.ask(request)?;
         Ok((worker, ready))
     }
 
     /// Starts a worker.
-    pub(crate) fn spawn(mut command: Command, who: String) -> Result<Worker> {
+    pub(crate) fn spawn(mut command: Command, name: String) -> Result<Worker> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
             command.spawn().with_context(|| format!("`{}` cannot be started", shell::spelled(&command)))?;
@@ -68,7 +68,7 @@ impl Worker {
             String::from_utf8_lossy(&bytes).into_owned()
         });
         let answers = BufReader::new(answers);
-        Ok(Worker { who, child, questions, answers, complaints: Some(complaints) })
+        Ok(Worker { name, child, questions, answers, complaints: Some(complaints) })
     }
 
     /// Its process.
@@ -80,17 +80,17 @@ impl Worker {
     pub(crate) fn ask<A: DeserializeOwned>(&mut self, question: &impl Serialize) -> Result<A> {
         let question = serde_json::to_string(question)?;
         let mut answer = String::new();
-        let told = writeln!(self.questions, "{question}").and_then(|()| self.questions.flush());
-        if told.is_err() || self.answers.read_line(&mut answer).unwrap_or(0) == 0 {
+        let sent = writeln!(self.questions, "{question}").and_then(|()| self.questions.flush());
+        if sent.is_err() || self.answers.read_line(&mut answer).unwrap_or(0) == 0 {
             return Err(self.obituary(&question));
         }
         let value: Value = serde_json::from_str(&answer)
-            .with_context(|| format!("worker {}: no JSON in answer to {question}: {answer}", self.who))?;
+            .with_context(|| format!("worker {}: no JSON in answer to {question}: {answer}", self.name))?;
         if let Some(error) = value.get("error") {
-            bail!("worker {} failed at {question}: {}", self.who, error.as_str().unwrap_or(&answer));
+            bail!("worker {} failed at {question}: {}", self.name, error.as_str().unwrap_or(&answer));
         }
         serde_json::from_value(value)
-            .with_context(|| format!("worker {}: unexpected answer to {question}: {answer}", self.who))
+            .with_context(|| format!("worker {}: unexpected answer to {question}: {answer}", self.name))
     }
 
     /// What is known of a worker that ended on its own.
@@ -99,13 +99,13 @@ impl Worker {
         let complaints = self.complaints.take().and_then(|c| c.join().ok()).unwrap_or_default();
         let complaints =
             if complaints.trim().is_empty() { "it said nothing" } else { &shell::tail(&complaints) };
-        anyhow!("worker {} died at {question} with {status}: {complaints}", self.who)
+        anyhow!("worker {} died at {question} with {status}: {complaints}", self.name)
     }
 
     /// Lets the worker end.
     pub(crate) fn quit(mut self) -> Result<()> {
         let question = serde_json::to_string(&Question::Quit(true))?;
-        writeln!(self.questions, "{question}").with_context(|| format!("worker {} is gone", self.who))?;
+        writeln!(self.questions, "{question}").with_context(|| format!("worker {} is gone", self.name))?;
         self.ended()
     }
 
@@ -113,7 +113,7 @@ impl Worker {
     pub(crate) fn ended(mut self) -> Result<()> {
         let status = self.child.wait()?;
         if !status.success() {
-            bail!("worker {} ended with {status}", self.who);
+            bail!("worker {} ended with {status}", self.name);
         }
         Ok(())
     }

@@ -35,10 +35,10 @@ pub(super) fn check() -> Result<()> {
     }
     let done = child.wait_with_output()?;
     ensure!(done.status.success(), "`ptsm demo` ended with {}", done.status);
-    let told: Value = serde_json::from_slice(&done.stdout).context("`ptsm demo --json` is not JSON")?;
-    let seconds = told["seconds"].as_f64().context("no `seconds`")?;
+    let document: Value = serde_json::from_slice(&done.stdout).context("`ptsm demo --json` is not JSON")?;
+    let seconds = document["seconds"].as_f64().context("no `seconds`")?;
     println!("ptsm demo took {seconds:.0} s, {computed_s:.0} s of processors and {peak_mib:.0} MiB");
-    let models = told["summary"].as_array().context("no `summary`")?;
+    let models = document["summary"].as_array().context("no `summary`")?;
     ensure!(models.len() == 3, "{} models instead of 3", models.len());
     for model in models {
         let number = |key: &str| model["chance"][key].as_f64().with_context(|| format!("no `{key}`"));

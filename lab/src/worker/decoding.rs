@@ -35,8 +35,8 @@ pub(crate) fn run() -> Result<()> {
     }
     // Unlabelled adaptation is done whenever trials are decoded.
     let decode = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> Result<Vec<f32>> {
-        let met = fitted.with_target_access(trials, method.target_access)?;
-        Ok(met.as_deref().unwrap_or(fitted).probabilities(trials)?)
+        let adapted = fitted.with_target_access(trials, method.target_access)?;
+        Ok(adapted.as_deref().unwrap_or(fitted).probabilities(trials)?)
     };
     let learn = || -> Result<Box<dyn FittedDecoder>> {
         let mut fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;

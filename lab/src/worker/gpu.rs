@@ -122,7 +122,7 @@ impl Bench<'_> {
             let ptsm = matches!(network, Network::PtsmEach | Network::PtsmLast);
             for (i, &replicas) in self.options.replicas.iter().enumerate() {
                 let work = Work { network, trial: self.trial, batch: self.options.batch, replicas };
-                let failed = |reason| Line::Failed { who: Trainer::Ours, work, reason };
+                let failed = |reason| Line::Failed { trainer: Trainer::Ours, work, reason };
                 if self.begun.elapsed().as_secs_f64() > self.options.seconds {
                     tell(&failed("no time was left".into()))?;
                     continue;
@@ -223,7 +223,7 @@ impl Bench<'_> {
         let mut ms = (0..ROUNDS).map(|_| Ok(round(steps)? * 1e3)).collect::<Result<Vec<f64>>>()?;
         ms.sort_by(f64::total_cmp);
         tell(&Line::Case(Case {
-            who: Trainer::Ours,
+            trainer: Trainer::Ours,
             work,
             ms: (ms[(ROUNDS - 1) / 2] + ms[ROUNDS / 2]) / 2.0,
             quartiles_ms: [ms[ROUNDS / 4], ms[ROUNDS - 1 - ROUNDS / 4]],

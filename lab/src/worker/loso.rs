@@ -63,8 +63,8 @@ fn all(options: &Options, folder: &Path) -> Result<()> {
     simulate.args(["--channels", ELECTRODES, "--out"]).arg(&cohort);
     shell::capture(&mut simulate)?;
     for &network in &options.networks {
-        let told = one(options, network, folder, &cohort)?;
-        writeln!(stdout(), "{}", serde_json::to_string(&Line::Loso(told))?)?;
+        let result = one(options, network, folder, &cohort)?;
+        writeln!(stdout(), "{}", serde_json::to_string(&Line::Loso(result))?)?;
         stdout().flush()?;
     }
     Ok(())
@@ -109,7 +109,7 @@ fn one(options: &Options, network: Network, folder: &Path, cohort: &Path) -> Res
     let accuracy = accuracies.iter().sum::<f64>() / accuracies.len() as f64;
     Ok(Loso {
         network,
-        people: options.subjects,
+        subject_count: options.subjects,
         trials: options.trials,
         trial: TRIAL,
         epochs: options.epochs,

@@ -45,7 +45,8 @@ pub(crate) struct Request {
     /// The folder with `physionet-mi`.
     pub(crate) root: PathBuf,
     /// How many subjects, from the first on.
-    pub(crate) people: usize,
+    #[serde(rename = "people")]
+    pub(crate) subject_count: usize,
     pub(crate) threads: usize,
     pub(crate) cached: Cached,
     /// The folder of the cache.
@@ -61,7 +62,7 @@ pub(crate) fn run() -> Result<()> {
     let source = Source::parse("physionet-mi", Some(&root))?;
     // Microvolts, so that all sides can be compared.
     let pipeline = Pipeline { scaling: Scaling::None, ..source.pipeline()? };
-    let subjects: SubjectList = format!("1-{}", request.people).parse()?;
+    let subjects: SubjectList = format!("1-{}", request.subject_count).parse()?;
     answer(&mut out, &ReaderReady { ready: true, after_import_rss_mib: resident("VmRSS")? })?;
     lines.next().context("standard input ended before the work")??;
 

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_told_from_its_beginning_to_its_beginning() {
+    fn a_cycle_is_reported_from_its_beginning_to_its_beginning() {
         let straight = [("a", &["b", "c"][..]), ("b", &["c"]), ("c", &[])];
         assert_eq!(cycle(&edges(&straight)), None);
         let round = [("a", &["b"][..]), ("b", &["c"]), ("c", &["d"]), ("d", &["b"])];

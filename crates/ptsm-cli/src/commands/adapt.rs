@@ -13,7 +13,7 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
         data: args.data.request(),
         subject: args.subject,
         shots: args.shots,
-        how: (&args.tuning).into(),
+        adaptation: (&args.tuning).into(),
         out: args.out.clone(),
     };
     let report = adapt(&request, &session.env)?;

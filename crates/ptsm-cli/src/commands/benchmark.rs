@@ -11,11 +11,11 @@ use serde_json::json;
 use super::Session;
 use crate::args::{self, BenchmarkArgs, CollectArgs, WorkArgs};
 use crate::at_chance;
-use crate::exit::told;
+use crate::exit::fail;
 
 pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
     if args.jobs == Some(0) {
-        return Err(told("`--jobs 0` leaves no process to work", "give at least 1"));
+        return Err(fail("`--jobs 0` leaves no process to work", "give at least 1"));
     }
     let plan = Plan::of(args.plan.as_deref(), &overrides(args)?)?;
     if args.dry_run {
@@ -86,10 +86,10 @@ pub(super) fn collect(args: &CollectArgs, session: &Session) -> anyhow::Result<(
     match launch::collect(&args.folder, args.resubmit)? {
         Collection::Written(results) => show(&results, session),
         Collection::Submitted => Ok(()),
-        Collection::SoFar(results, who) => {
+        Collection::SoFar(results, occupant) => {
             let (missing, all) = (results.collected.missing, results.fits());
             session.output.note(format!(
-                "note: {who} is at work: {missing} of {all} fits are missing; this is of the others, and no file is written"
+                "note: {occupant} is at work: {missing} of {all} fits are missing; this is of the others, and no file is written"
             ));
             show_so_far(&results, session)
         }
@@ -120,7 +120,7 @@ fn leash(cancellation: Cancellation) {
 fn show(results: &BenchmarkResults, session: &Session) -> anyhow::Result<()> {
     show_so_far(results, session)?;
     if results.collected.missing > 0 {
-        return Err(told(
+        return Err(fail(
             format!("{} of {} fits are missing", results.collected.missing, results.fits()),
             "give the same command again; it continues",
         ));
@@ -148,7 +148,7 @@ fn show_so_far(results: &BenchmarkResults, session: &Session) -> anyhow::Result<
         at_chance::warn_of_decoders(&group.summaries, session.output);
     }
     if let Some(first) = collected.failures.first() {
-        return Err(told(
+        return Err(fail(
             format!(
                 "{} of {} fits failed; the first: {}, {}, fold {}, seed {}: {}",
                 collected.failures.len(),

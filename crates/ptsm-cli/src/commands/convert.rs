@@ -17,11 +17,11 @@ pub(super) fn run(args: &ConvertArgs, session: &Session) -> anyhow::Result<()> {
         },
         &session.env,
     )?;
-    let who: Vec<String> = made.subjects.iter().map(ToString::to_string).collect();
+    let subjects: Vec<String> = made.subjects.iter().map(ToString::to_string).collect();
     let text = format!(
         "{} trials of {} converted to {}, who is known by {} trials: {}\n",
         made.trials.len(),
-        who.join(", "),
+        subjects.join(", "),
         made.like,
         made.known_by,
         args.out.display()

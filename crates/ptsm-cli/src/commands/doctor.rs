@@ -6,7 +6,7 @@ use ptsm::eval::phrases::count;
 use ptsm::{GpuState, SystemReport, inspect_system};
 
 use super::Session;
-use crate::exit::told;
+use crate::exit::fail;
 
 pub(super) fn run(root: Option<&Path>, session: &Session) -> anyhow::Result<()> {
     let roots: Vec<PathBuf> = root.map(Path::to_path_buf).into_iter().collect();
@@ -14,7 +14,7 @@ pub(super) fn run(root: Option<&Path>, session: &Session) -> anyhow::Result<()> 
     session.output.result(text(&report), &report)?;
     match &report.problems[..] {
         [] => Ok(()),
-        [first, ..] => Err(told(
+        [first, ..] => Err(fail(
             format!("{} found", count(report.problems.len(), "problem")),
             format!("the first: {first}"),
         )),

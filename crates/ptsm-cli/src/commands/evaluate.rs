@@ -15,7 +15,7 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
         run: args.run.clone(),
         data: args.data.request(),
         shots: args.shots.clone(),
-        how: (&args.tuning).into(),
+        adaptation: (&args.tuning).into(),
         page: args.out.is_some(),
     };
     let report = evaluate(&request, &session.env)?;

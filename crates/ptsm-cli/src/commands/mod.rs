@@ -25,7 +25,7 @@ use ptsm::eval::{CacheFolder, Env};
 use ptsm::{DeviceChoice, open_device};
 
 use crate::args::{BenchmarkArgs, Command, DataCommand, DeviceName, Launcher, Line};
-use crate::exit::told;
+use crate::exit::fail;
 use crate::log;
 use crate::memory;
 use crate::output::{self, Output};
@@ -42,9 +42,9 @@ pub(crate) struct Session {
 pub(crate) fn run(line: Line) -> anyhow::Result<()> {
     let general = line.general;
     let threads = match general.threads {
-        Some(0) => return Err(told("`--threads 0` leaves no thread to work", "give at least 1")),
+        Some(0) => return Err(fail("`--threads 0` leaves no thread to work", "give at least 1")),
         // More than any machine has: asking for them would hang.
-        Some(n) if n > 1024 => return Err(told(format!("`--threads {n}` is too many"), "give at most 1024")),
+        Some(n) if n > 1024 => return Err(fail(format!("`--threads {n}` is too many"), "give at most 1024")),
         Some(n) => n,
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };

@@ -4,7 +4,7 @@ use ptsm::eval::{Column, Table};
 use serde_json::json;
 
 use super::Session;
-use crate::exit::told;
+use crate::exit::fail;
 use ptsm::eval::plan::presets::{PRESETS, find, names};
 
 pub(super) fn run(name: Option<&str>, session: &Session) -> anyhow::Result<()> {
@@ -27,6 +27,6 @@ pub(super) fn run(name: Option<&str>, session: &Session) -> anyhow::Result<()> {
             let document: toml::Table = toml::from_str(preset.text)?;
             session.output.result(preset.text, &document)
         }
-        None => Err(told(format!("there is no preset `{name}`"), format!("presets are {}", names()))),
+        None => Err(fail(format!("there is no preset `{name}`"), format!("presets are {}", names()))),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::Session;
 use crate::args::{ExplainArgs, PageArgs, ReportArgs};
-use crate::exit::told;
+use crate::exit::fail;
 use crate::output;
 
 /// Pixels to a unit of a figure, which is 440 units wide: enough for print.
@@ -40,7 +40,7 @@ pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
                 benchmark: args.benchmark.clone(),
                 sections: args.page.sections.clone(),
                 shots: args.shots.clone(),
-                how: (&args.tuning).into(),
+                adaptation: (&args.tuning).into(),
                 nulls: args.page.nulls,
             };
             ptsm::report(&request, &session.env)?
@@ -56,7 +56,7 @@ fn check(args: &PageArgs, only_explaining: bool, from: Option<&Path>) -> anyhow:
     figure.map_or(Ok(()), |figure| sections::check_figure(figure, &sections))?;
     match (&args.out, figure) {
         (None, Some(figure)) => {
-            return Err(told(
+            return Err(fail(
                 format!("no file is named for the figure `{figure}`"),
                 format!("give `--out {figure}.svg` or `--out {figure}.png`"),
             ));
@@ -71,13 +71,13 @@ fn check(args: &PageArgs, only_explaining: bool, from: Option<&Path>) -> anyhow:
 fn is_page(out: &Path, figure: bool, others: &[Option<&Path>]) -> anyhow::Result<()> {
     let ending = out.extension().and_then(|ending| ending.to_str());
     if figure && !matches!(ending, Some("svg" | "png")) {
-        return Err(told(
+        return Err(fail(
             format!("{} is neither an SVG nor a PNG file", out.display()),
             "end the name of `--out` in `.svg` or `.png`",
         ));
     }
     if others.contains(&Some(out)) {
-        return Err(told(
+        return Err(fail(
             format!("{} would hold the page and its numbers", out.display()),
             "name two files, such as `report.html` and `report.json`",
         ));
@@ -88,13 +88,13 @@ fn is_page(out: &Path, figure: bool, others: &[Option<&Path>]) -> anyhow::Result
 /// Whether a file can stand there.
 fn is_place(path: &Path, example: &str) -> anyhow::Result<()> {
     if path.is_dir() {
-        return Err(told(
+        return Err(fail(
             format!("{} is a folder", path.display()),
             format!("name a file in it, such as `{example}`"),
         ));
     }
     match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(told(
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(fail(
             format!("{} cannot be written: {} is no folder", path.display(), folder.display()),
             "make the folder, or name another",
         )),
@@ -114,9 +114,9 @@ fn deliver(report: &Report, args: &PageArgs, session: &Session) -> anyhow::Resul
         return session.output.result(format!("{}\n", names.join("\n")), &json!({ "figures": names }));
     }
     let Some(out) = args.out.as_deref() else {
-        return Err(told("no file is named for the page", "give `--out report.html`"));
+        return Err(fail("no file is named for the page", "give `--out report.html`"));
     };
-    let Some(wanted) = &args.figure else {
+    let Some(requested) = &args.figure else {
         let page = report.page();
         let html = page.html();
         output::write(out, html.as_bytes())?;
@@ -128,9 +128,9 @@ fn deliver(report: &Report, args: &PageArgs, session: &Session) -> anyhow::Resul
     };
     let figures = report.figures();
     let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
-    let Some((_, svg)) = figures.iter().find(|(name, _)| name == wanted) else {
-        return Err(told(
-            format!("there is no figure `{wanted}`"),
+    let Some((_, svg)) = figures.iter().find(|(name, _)| name == requested) else {
+        return Err(fail(
+            format!("there is no figure `{requested}`"),
             format!("figures are {}", names.join(", ")),
         ));
     };

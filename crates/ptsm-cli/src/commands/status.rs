@@ -13,7 +13,7 @@ pub(super) fn run(args: &StatusArgs, session: &Session) -> anyhow::Result<()> {
     let standing = list.fit_statuses(&args.folder);
     let kinds = [FitStatus::Done, FitStatus::Running, FitStatus::Failed, FitStatus::Missing];
     let mut standing = standing.into_iter();
-    let (mut rows, mut told, mut failures) = (vec![], vec![], vec![]);
+    let (mut rows, mut entries, mut failures) = (vec![], vec![], vec![]);
     let mut all = [0; 4];
     for (stage, items) in &list.stages {
         let own: Vec<FitStatus> = standing.by_ref().take(items.len()).collect();
@@ -24,15 +24,15 @@ pub(super) fn run(args: &StatusArgs, session: &Session) -> anyhow::Result<()> {
             let counts = kinds.map(of);
             (0..4).for_each(|k| all[k] += counts[k]);
             let [done, running, failed, missing] = counts;
-            let cells = [entry.display_name(), stage.data.clone(), stage.people.name()];
+            let cells = [entry.display_name(), stage.data.clone(), stage.division.name()];
             rows.push(cells.into_iter().chain(counts.map(|n| n.to_string())).collect());
-            told.push(json!({
+            entries.push(json!({
                 "model": entry.model, "variant": entry.variant, "data": stage.data,
-                "protocol": stage.people.name(), "done": done, "running": running, "failed": failed, "missing": missing,
+                "protocol": stage.division.name(), "done": done, "running": running, "failed": failed, "missing": missing,
             }));
         }
         for (item, _) in items.iter().zip(&own).filter(|(_, s)| **s == FitStatus::Failed) {
-            if let Some(FitScores::Failed { error, hint }) = item.outcome(&args.folder).map(|o| o.came) {
+            if let Some(FitScores::Failed { error, hint }) = item.outcome(&args.folder).map(|o| o.scores) {
                 let called = stage.entries[item.entry].display_name();
                 failures.push(json!({
                     "model": called, "data": stage.data, "fold": item.fold, "seed": item.seed, "error": error, "hint": hint,
@@ -71,7 +71,7 @@ pub(super) fn run(args: &StatusArgs, session: &Session) -> anyhow::Result<()> {
     };
     let document = json!({
         "folder": args.folder, "done": done, "running": running, "failed": failed, "missing": missing,
-        "entries": told, "failures": failures,
+        "entries": entries, "failures": failures,
     });
     session.output.result(table, &document)
 }

@@ -107,7 +107,7 @@ fn models_and_settings() {
 }
 
 #[test]
-fn people_and_numbers() {
+fn wrong_subjects_and_numbers() {
     let place = Place::with_data();
     check(
         &place,

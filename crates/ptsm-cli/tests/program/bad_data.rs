@@ -2,10 +2,10 @@
 
 use ptsm::io::npy::Array;
 
-use crate::common::{Case, Place, SMALL, check, people};
+use crate::common::{Case, Place, SMALL, check, cohort};
 
 #[test]
-fn texts_in_another_encoding_are_told_by_line() {
+fn texts_in_another_encoding_are_reported_by_line() {
     let place = Place::with_data();
     place.write("mine.toml", b"seeds = 1\nmodel = \"M\xfcller\"\n");
     let error = &["mine.toml: line 2 is no text in UTF-8 (byte 0xfc)"];
@@ -92,7 +92,7 @@ fn nothing_to_read() {
 #[test]
 fn arrays_that_do_not_fit() {
     let place = Place::new();
-    let good = people(4, 8, 0.6);
+    let good = cohort(4, 8, 0.6);
     let n = 4 * 8;
     let text = Array::new(vec![n, 5, 1], vec!["a".to_string(); n * 5]).unwrap();
     let same = |value: u32| Array::vector(vec![value; n]);
@@ -167,11 +167,11 @@ fn arrays_that_do_not_fit() {
     );
 }
 
-/// Of two people, a network learns from one and holds the other back for validation: the least that works.
+/// Of two subjects, a network learns from one and holds the other back for validation: the least that works.
 #[test]
-fn two_people_are_enough() {
+fn two_subjects_are_enough() {
     let place = Place::new();
-    people(2, 16, 0.6).write(&place.path("two.npz"));
+    cohort(2, 16, 0.6).write(&place.path("two.npz"));
     let line = "train --json --data two.npz --set training.epochs=1 --out x";
     let trained = place.ptsm(line).args(SMALL).succeed().json();
     assert_eq!(trained["train_subjects"].as_array().unwrap().len(), 1);

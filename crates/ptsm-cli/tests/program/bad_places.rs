@@ -113,11 +113,11 @@ fn one_process_at_a_time() {
     assert_eq!(second.code, Some(1));
     assert_eq!(second.stdout, "");
     // Who it is, what it does, since when.
-    let who = format!(
+    let occupant = format!(
         "error: another process works in run: process {} (`ptsm train --data a.npz --set training.epochs=100000 --out run --set ",
         first.id()
     );
-    assert!(second.stderr.contains(&who), "{}", second.stderr);
+    assert!(second.stderr.contains(&occupant), "{}", second.stderr);
     assert!(second.stderr.contains("), begun "), "{}", second.stderr);
     assert!(second.stderr.contains(" s ago\nhint: wait for it"), "{}", second.stderr);
 }

@@ -2,9 +2,9 @@
 
 use ptsm::io::npy::Array;
 
-use crate::common::{Case, Place, QUICK, SMALL, check, people};
+use crate::common::{Case, Place, QUICK, SMALL, check, cohort};
 
-/// `run` is of PTSM, `eegnet` and `quick` of decoders that do not adapt; all learnt from 1-6.
+/// `run` is of PTSM, `eegnet` and `quick` of decoders that do not adapt; all were trained on 1-6.
 fn trained() -> Place {
     let place = Place::with_data();
     let train = "train --data a.npz --subjects 1-6 --set training.epochs=2 --out";
@@ -67,7 +67,7 @@ fn runs_that_are_no_runs() {
 #[test]
 fn data_of_another_shape() {
     let place = trained();
-    let good = people(8, 16, 0.6);
+    let good = cohort(8, 16, 0.6);
     let others = ["C3", "Cz", "C4", "P3", "O1"].map(String::from).to_vec();
     let labels = |of: fn(u32) -> u32| Array::vector((0..8 * 16).map(of).collect::<Vec<u32>>());
     for (name, arrays) in [
@@ -98,7 +98,7 @@ fn data_of_another_shape() {
 }
 
 #[test]
-fn people_it_knows_and_shots_it_cannot_have() {
+fn subjects_it_knows_and_shots_it_cannot_have() {
     let place = trained();
     check(
         &place,

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use ptsm::io::npy::Array;
 use serde_json::Value;
 
-use crate::common::{Case, Place, SMALL, Test, check, other_people, people, wait};
+use crate::common::{Case, Place, SMALL, Test, check, cohort, cohort_of_seed, wait};
 
 const LINE: &str = "benchmark --data a.npz --set band_hz=none --protocol kfold:4 --out bench";
 
@@ -61,14 +61,14 @@ fn a_benchmark_at_work_is_collected_as_far_as_it_is() {
         || place.list().into_iter().filter(|name| !name.starts_with("bench/working/")).collect::<Vec<_>>();
     let before = files();
     let collected = place.ptsm("collect bench").run();
-    let told = place.ptsm("collect bench --json").run();
+    let output = place.ptsm("collect bench --json").run();
     let second = place.ptsm(LINE).args(["--models", "csp-lda"]).run();
     let after = files();
     running.kill().unwrap();
     running.wait().unwrap();
     assert_eq!(collected.code, Some(0), "{}", collected.stderr);
-    let who = format!("note: process {} (`ptsm benchmark --data a.npz ", running.id());
-    assert!(collected.stderr.starts_with(&who), "{}", collected.stderr);
+    let occupant = format!("note: process {} (`ptsm benchmark --data a.npz ", running.id());
+    assert!(collected.stderr.starts_with(&occupant), "{}", collected.stderr);
     assert!(
         collected.stderr.contains("is at work: 4 of 8 fits are missing; this is of the others"),
         "{}",
@@ -79,12 +79,12 @@ fn a_benchmark_at_work_is_collected_as_far_as_it_is() {
         "{}",
         collected.stdout
     );
-    let told = told.json();
-    assert_eq!((&told["missing"], told["records"].as_array().unwrap().len()), (&4.into(), 8));
+    let output = output.json();
+    assert_eq!((&output["missing"], output["records"].as_array().unwrap().len()), (&4.into(), 8));
     assert_eq!(before, after, "a file was written beside the benchmark");
     assert_eq!(second.code, Some(1));
-    let who = format!("error: another process works in bench: process {} (", running.id());
-    assert!(second.stderr.contains(&who), "{}", second.stderr);
+    let occupant = format!("error: another process works in bench: process {} (", running.id());
+    assert!(second.stderr.contains(&occupant), "{}", second.stderr);
     // Nobody is at work any more: the tables are written, and what is missing is an error again.
     let ended = place.ptsm("collect bench").run();
     assert_eq!(ended.code, Some(1));
@@ -111,19 +111,19 @@ fn several_processes_come_to_the_same() {
     }
 }
 
-/// Folds of two people are compared with exchanged groups, folds of one by their runs; decoders without features say so.
+/// Folds of two subjects are compared with exchanged groups, folds of one by their runs; decoders without features say so.
 #[test]
-fn features_of_every_fold_are_asked() {
+fn features_of_every_fold_are_probed() {
     let place = Place::with_data();
     let line = "--data a.npz --models eegnet,csp-lda --set band_hz=none --set training.epochs=4 --features";
-    let told = place.ptsm(&format!("benchmark {line} --protocol kfold:4 --out bench")).succeed();
+    let output = place.ptsm(&format!("benchmark {line} --protocol kfold:4 --out bench")).succeed();
     assert!(
-        told.stdout.contains("A-distance") && told.stdout.contains("of any two groups"),
+        output.stdout.contains("A-distance") && output.stdout.contains("of any two groups"),
         "{}",
-        told.stdout
+        output.stdout
     );
-    let told = json(&place.ptsm("collect bench --json").succeed().stdout);
-    let all = told["features"].as_array().unwrap();
+    let output = json(&place.ptsm("collect bench --json").succeed().stdout);
+    let all = output["features"].as_array().unwrap();
     assert_eq!(all.len(), 8);
     for one in all {
         let reading = &one["reading"];
@@ -143,17 +143,17 @@ fn features_of_every_fold_are_asked() {
         page.contains("Every fold of the benchmark")
             && page.contains("Distance of test subjects from training subjects, every fold")
     );
-    // Decoders of different people are not put together.
+    // Decoders of different subjects are not put together.
     for (seed, name) in [(2, "b"), (3, "c")] {
-        other_people(seed, 4, 16, 0.6).write(&place.path(&format!("{name}.npz")));
+        cohort_of_seed(seed, 4, 16, 0.6).write(&place.path(&format!("{name}.npz")));
     }
     place.write(
         "across.toml",
         "across = true\nfeatures = true\nmodels = [\"eegnet\"]\nset.training.epochs = 1\ndata = [{ id = \"a.npz\" }, { id = \"b.npz\" }, { id = \"c.npz\" }]\n",
     );
-    let told = place.ptsm("benchmark across.toml --out across").succeed();
-    assert!(told.stdout.contains("eegnet, b.npz across:a.npz  1 of 1"), "{}", told.stdout);
-    // One person a fold, without runs to divide: told, and the scores stand.
+    let output = place.ptsm("benchmark across.toml --out across").succeed();
+    assert!(output.stdout.contains("eegnet, b.npz across:a.npz  1 of 1"), "{}", output.stdout);
+    // One subject a fold, without runs to divide: it is reported, and the scores stand.
     place.ptsm(&format!("benchmark {line} --protocol loso --out alone")).succeed();
     let csv = csv("alone/features.csv");
     assert!(csv.contains("groups cannot be left out"), "{csv}");
@@ -164,9 +164,9 @@ fn features_of_every_fold_are_asked() {
 fn computed_s(place: &Place, line: &str) -> f64 {
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "\"$0\" \"$@\" > /dev/null || exit; times", env!("CARGO_BIN_EXE_ptsm")]);
-    let told = Test::through(shell, &place.path("")).args(line.split(' ')).succeed().stdout;
+    let output = Test::through(shell, &place.path("")).args(line.split(' ')).succeed().stdout;
     // The shell's own times, then those of what it started: `0m1.25s 0m0.10s`.
-    let times = told.lines().nth(1).unwrap_or_else(|| panic!("{told}"));
+    let times = output.lines().nth(1).unwrap_or_else(|| panic!("{output}"));
     let seconds = |time: &str| {
         let (minutes, seconds) = time.trim_end_matches('s').split_once('m').unwrap();
         60.0 * minutes.parse::<f64>().unwrap() + seconds.parse::<f64>().unwrap()
@@ -174,12 +174,12 @@ fn computed_s(place: &Place, line: &str) -> f64 {
     times.split_whitespace().map(seconds).sum()
 }
 
-/// Forty people under eight decoders: a page for which one processor works less than ten seconds, and small enough to be sent.
+/// Forty subjects under eight decoders: a page for which one processor works less than ten seconds, and small enough to be sent.
 #[cfg(unix)]
 #[test]
 fn a_large_benchmark_becomes_a_page_soon() {
     let place = Place::new();
-    people(40, 12, 0.6).write(&place.path("many.npz"));
+    cohort(40, 12, 0.6).write(&place.path("many.npz"));
     place.write(
         "plan.toml",
         "protocol = \"kfold:2\"\ndata = [{ id = \"many.npz\" }]\nmodels = [\"csp-lda\", \"mdm\", \"ts-lr\", \"slda-erp\"]\nset.band_hz = \"none\"\nvariant = [{}, { name = \"aligned\", align = \"euclidean\" }]\n",
@@ -229,22 +229,22 @@ fn what_is_there_is_collected() {
     assert_eq!(place.ptsm(&format!("{LINE} --models csp-lda,mdm")).succeed().stdout, whole.stdout);
 }
 
-/// 8 people with 16 trials, 12 of them in the first session.
+/// 8 subjects with 16 trials, 12 of them in the first session.
 fn two_sessions(place: &Place) {
     let session: Vec<u32> = (0..8 * 16).map(|i| if i % 16 < 12 { 1 } else { 2 }).collect();
-    people(8, 16, 0.6).with("session", Array::vector(session)).write(&place.path("two.npz"));
+    cohort(8, 16, 0.6).with("session", Array::vector(session)).write(&place.path("two.npz"));
 }
 
 #[test]
-fn parts_of_recordings_are_learnt_from_and_tested() {
+fn parts_of_recordings_are_trained_on_and_tested() {
     let place = Place::new();
     two_sessions(&place);
     let line =
         "benchmark --data two.npz --models csp-lda --set band_hz=none --protocol kfold:4 --out bench --units";
     place.ptsm(&format!("{line} s1:s1,s1:s2,all:all")).succeed();
     let records = lines(&place, "bench/results.jsonl");
-    let trials = |learnt: Value, tested: Value| -> Vec<u64> {
-        let own = records.iter().filter(|r| (&r["learnt"], &r["tested"]) == (&learnt, &tested));
+    let trials = |trained_on: Value, tested: Value| -> Vec<u64> {
+        let own = records.iter().filter(|r| (&r["learnt"], &r["tested"]) == (&trained_on, &tested));
         own.map(|r| r["n"].as_u64().unwrap()).collect()
     };
     assert_eq!(trials("s1".into(), "s1".into()), [12; 8]);
@@ -296,14 +296,14 @@ set.filters = 1
     }
     // What a variant is worth is told by the same decoder's plain form.
     assert!(done.stdout.contains("from the same model's first row"), "{}", done.stdout);
-    let told = json(&place.ptsm("collect bench --json").succeed().stdout);
-    let variants = told["groups"][0]["variants"].as_array().unwrap();
+    let output = json(&place.ptsm("collect bench --json").succeed().stdout);
+    let variants = output["groups"][0]["variants"].as_array().unwrap();
     let pairs: Vec<_> = variants.iter().filter(|pair| pair["metric"] == "accuracy").collect();
     assert_eq!(pairs.len(), 3, "{pairs:?}");
     let mdm = pairs.iter().find(|pair| pair["model"] == "mdm, aligned").unwrap();
     let mean = |name: &str, variant: &Value| {
         let own = |s: &&Value| s["model"] == name && s["variant"] == *variant;
-        let summary = told["summary"].as_array().unwrap().iter().find(own).unwrap();
+        let summary = output["summary"].as_array().unwrap().iter().find(own).unwrap();
         let metric =
             summary["metrics"].as_array().unwrap().iter().find(|m| m["metric"] == "accuracy").unwrap();
         metric["mean"].as_f64().unwrap()
@@ -336,10 +336,10 @@ set.filters = 1
 }
 
 #[test]
-fn one_data_set_is_learnt_from_and_another_tested() {
+fn one_data_set_is_trained_on_and_another_tested() {
     let place = Place::new();
-    people(6, 16, 0.6).write(&place.path("a.npz"));
-    other_people(3, 5, 16, 0.6).cut(4, 128).write(&place.path("b.npz"));
+    cohort(6, 16, 0.6).write(&place.path("a.npz"));
+    cohort_of_seed(3, 5, 16, 0.6).cut(4, 128).write(&place.path("b.npz"));
     place.write(
         "plan.toml",
         "across = true\nmodels = [\"csp-lda\"]\nset.band_hz = \"none\"\ndata = [{ id = \"a.npz\" }, { id = \"b.npz\" }]\n",
@@ -351,7 +351,7 @@ fn one_data_set_is_learnt_from_and_another_tested() {
         records.iter().filter(|r| r["data"] == data && r["protocol"] == protocol).count()
     };
     assert_eq!((of("b.npz", "across:a.npz"), of("a.npz", "across:b.npz"), records.len()), (5, 6, 11));
-    // The same people under another name are found out.
+    // The same subjects under another name are found out.
     std::fs::copy(place.path("a.npz"), place.path("c.npz")).unwrap();
     place.write(
         "same.toml",
@@ -394,9 +394,9 @@ fn a_dry_run_writes_nothing_and_tells_what_it_would_do() {
     let place = Place::with_data();
     let before = place.list();
     let line = "benchmark --data a.npz --models eegnet,csp-lda --set band_hz=none --protocol kfold:4 --seeds 3 --dry-run --out bench";
-    let told = json(&place.ptsm(line).args(["--json"]).succeed().stdout);
-    assert_eq!((&told["entries"][0]["fits"], &told["entries"][1]["left"]), (&12.into(), &12.into()));
-    assert!(told["seconds"].as_f64().unwrap() > 0.0, "{told}");
+    let output = json(&place.ptsm(line).args(["--json"]).succeed().stdout);
+    assert_eq!((&output["entries"][0]["fits"], &output["entries"][1]["left"]), (&12.into(), &12.into()));
+    assert!(output["seconds"].as_f64().unwrap() > 0.0, "{output}");
     assert!(place.ptsm(line).succeed().stdout.contains("12"));
     assert_eq!(place.list(), before);
 }
@@ -419,7 +419,7 @@ fn results_are_for_others_too() {
         frame[0].join(","),
         "score,time,samples,subject,session,channels,n_sessions,dataset,pipeline,cross_subject_mode"
     );
-    // A row for each decoder and person, the mean over both seeds.
+    // A row for each decoder and subject, the mean over both seeds.
     assert_eq!(frame.len(), 1 + 2 * 8);
     let records = lines(&place, "bench/results.jsonl");
     let own = records.iter().filter(|r| r["model"] == "mdm" && r["subject"] == 3);
@@ -470,7 +470,7 @@ fn what_cannot_come_to_an_end_does_not_begin() {
     two_sessions(&place);
     for name in ["one", "other"] {
         std::fs::create_dir(place.path(name)).unwrap();
-        people(4, 16, 0.6).write(&place.path(&format!("{name}/c.npz")));
+        cohort(4, 16, 0.6).write(&place.path(&format!("{name}/c.npz")));
     }
     let file = |more: &str| format!("models = [\"csp-lda\"]\nset.band_hz = \"none\"\n{more}\n");
     place.write("same.toml", file("data = [{ id = \"one/c.npz\" }, { id = \"other/c.npz\" }]"));

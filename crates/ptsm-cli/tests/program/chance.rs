@@ -3,7 +3,7 @@
 use ptsm::io::npy::Array;
 use serde_json::Value;
 
-use crate::common::{Place, QUICK, SMALL, people, random};
+use crate::common::{Place, QUICK, SMALL, cohort, random};
 
 /// A rare target, one trial in six: the two hands of other tests, of which one is shown five times as often.
 fn rare(place: &Place) {
@@ -24,7 +24,7 @@ fn rare(place: &Place) {
         }
     }
     let classes = vec!["other".to_string(), "target".to_string()];
-    people(subjects, each, 0.0)
+    cohort(subjects, each, 0.0)
         .with("X", Array::new(vec![subjects * each, 5, 128], x).unwrap())
         .with("y", Array::vector(y))
         .with("classes", Array::vector(classes))
@@ -80,7 +80,7 @@ fn noise(place: &Place) {
     let (subjects, each) = (8, 16);
     let mut random = random(5);
     let x: Vec<f32> = (0..subjects * each * 5 * 128).map(|_| (random() - 0.5) as f32).collect();
-    people(subjects, each, 0.0)
+    cohort(subjects, each, 0.0)
         .with("X", Array::new(vec![subjects * each, 5, 128], x).unwrap())
         .write(&place.path("noise.npz"));
 }
@@ -92,48 +92,48 @@ const CAUSES: &str = "likely causes: wrong event codes or windows";
 fn what_is_at_chance_says_so() {
     let place = Place::new();
     noise(&place);
-    people(8, 16, 0.9).write(&place.path("good.npz"));
+    cohort(8, 16, 0.9).write(&place.path("good.npz"));
 
     // Trained: by the validation subjects, which a network has.
     let line = "train --data noise.npz --subjects 1-6 --set training.epochs=1 --out run";
-    let told = place.ptsm(line).args(SMALL).succeed();
+    let output = place.ptsm(line).args(SMALL).succeed();
     assert!(
-        told.stderr.contains("warning: the decoder is not above chance on the validation subjects"),
+        output.stderr.contains("warning: the decoder is not above chance on the validation subjects"),
         "{}",
-        told.stderr
+        output.stderr
     );
-    assert!(told.stderr.contains(CAUSES) && told.stderr.contains("ptsm data check"), "{}", told.stderr);
-    let told = place.ptsm(&format!("{line} --json")).args(SMALL).succeed().json();
-    assert_eq!((&told["at_chance"], &told["fits"][0]["at_chance"]), (&true.into(), &true.into()));
+    assert!(output.stderr.contains(CAUSES) && output.stderr.contains("ptsm data check"), "{}", output.stderr);
+    let output = place.ptsm(&format!("{line} --json")).args(SMALL).succeed().json();
+    assert_eq!((&output["at_chance"], &output["fits"][0]["at_chance"]), (&true.into(), &true.into()));
     let good = "train --json --data good.npz --subjects 1-6 --set training.epochs=30 --set training.rate=0.003 --out good";
-    let told = place.ptsm(good).args(SMALL).succeed();
-    assert_eq!(told.json()["at_chance"], false, "{}", told.stdout);
-    assert!(!told.stderr.contains(WARNING), "{}", told.stderr);
+    let output = place.ptsm(good).args(SMALL).succeed();
+    assert_eq!(output.json()["at_chance"], false, "{}", output.stdout);
+    assert!(!output.stderr.contains(WARNING), "{}", output.stderr);
     // Nobody was held back: nothing is known yet.
-    let told =
+    let output =
         place.ptsm("train --json --data noise.npz --subjects 1-6 --out classic").args(QUICK).succeed().json();
-    assert!(told["at_chance"].is_null());
+    assert!(output["at_chance"].is_null());
 
     // Scored and compared.
-    let told = place.ptsm("evaluate classic --data noise.npz").succeed();
-    assert!(told.stderr.contains("warning: `csp-lda` is not above chance"), "{}", told.stderr);
+    let output = place.ptsm("evaluate classic --data noise.npz").succeed();
+    assert!(output.stderr.contains("warning: `csp-lda` is not above chance"), "{}", output.stderr);
     let line = "--models csp-lda,mdm --set band_hz=none --protocol kfold:4";
-    let told = place.ptsm(&format!("benchmark --json --data noise.npz {line} --out bench")).succeed();
-    assert!(told.stderr.contains("warning: none of 2 decoders is above chance"), "{}", told.stderr);
-    assert_eq!(told.json()["at_chance"], true);
-    let told = place.ptsm(&format!("benchmark --json --data good.npz {line} --out other")).succeed();
-    assert!(!told.stderr.contains(WARNING), "{}", told.stderr);
-    assert_eq!(told.json()["at_chance"], false);
+    let output = place.ptsm(&format!("benchmark --json --data noise.npz {line} --out bench")).succeed();
+    assert!(output.stderr.contains("warning: none of 2 decoders is above chance"), "{}", output.stderr);
+    assert_eq!(output.json()["at_chance"], true);
+    let output = place.ptsm(&format!("benchmark --json --data good.npz {line} --out other")).succeed();
+    assert!(!output.stderr.contains(WARNING), "{}", output.stderr);
+    assert_eq!(output.json()["at_chance"], false);
 
     // Tuned.
     let line = "--model csp-lda --set band_hz=none --try filters=2,4 --develop 1-8";
-    let told = place.ptsm(&format!("tune --json --data noise.npz {line} --out tuned")).succeed();
-    assert!(told.stderr.contains("csp-lda trained on 5 to 6 subjects in each fold"), "{}", told.stderr);
-    assert!(told.stderr.contains("warning: the best candidate is not above chance"), "{}", told.stderr);
-    assert_eq!(told.json()["at_chance"], true);
-    let told = place.ptsm(&format!("tune --json --data good.npz {line} --out better")).succeed();
-    assert!(!told.stderr.contains(WARNING), "{}", told.stderr);
-    assert_eq!(told.json()["at_chance"], false);
+    let output = place.ptsm(&format!("tune --json --data noise.npz {line} --out tuned")).succeed();
+    assert!(output.stderr.contains("csp-lda trained on 5 to 6 subjects in each fold"), "{}", output.stderr);
+    assert!(output.stderr.contains("warning: the best candidate is not above chance"), "{}", output.stderr);
+    assert_eq!(output.json()["at_chance"], true);
+    let output = place.ptsm(&format!("tune --json --data good.npz {line} --out better")).succeed();
+    assert!(!output.stderr.contains(WARNING), "{}", output.stderr);
+    assert_eq!(output.json()["at_chance"], false);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_converter_that_did_not_learn_says_so() {
     noise(&place);
     let line = "train --data noise.npz --subjects 1-6 --model cslp-ae --set training.epochs=1 --set network.width=8 --set network.latent=4 --set network.pair_trials=8 \
                 --set network.levels=2 --out converter";
-    let told = place.ptsm(line).succeed();
-    assert!(told.stdout.contains("the last epoch is kept"), "{}", told.stdout);
-    assert!(told.stderr.contains("warning: the converter is not above chance"), "{}", told.stderr);
+    let output = place.ptsm(line).succeed();
+    assert!(output.stdout.contains("the last epoch is kept"), "{}", output.stdout);
+    assert!(output.stderr.contains("warning: the converter is not above chance"), "{}", output.stderr);
 }

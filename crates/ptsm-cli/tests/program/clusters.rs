@@ -38,13 +38,16 @@ fn refused(place: &Place, line: &str, error: &[&str], hint: &str) {
 fn submitted(squeue: &str) -> Place {
     let answer = "case \"$*\" in *--version*) ;; *--array*) echo 7;; *) echo '8;cluster';; esac";
     let place = place(&[("sbatch", answer), ("squeue", squeue)]);
-    let told = run(&place, &format!("{LINE} --json")).json();
-    assert_eq!((&told["array"], &told["collects"], &told["tasks"]), (&"7".into(), &"8".into(), &2.into()));
+    let output = run(&place, &format!("{LINE} --json")).json();
+    assert_eq!(
+        (&output["array"], &output["collects"], &output["tasks"]),
+        (&"7".into(), &"8".into(), &2.into())
+    );
     place
 }
 
 #[test]
-fn a_machine_without_slurm_is_told() {
+fn a_machine_without_slurm_is_reported() {
     let hint = "a machine of the cluster";
     refused(&place(&[]), LINE, &["`sbatch` cannot be started"], hint);
     // Before any data are read.

@@ -1,4 +1,4 @@
-//! Trials of one person as another's, into a file that is data again.
+//! Trials of one subject as another's, into a file that is data again.
 
 use ptsm::data::arrays::read_trials;
 use ptsm::signal::SubjectId;
@@ -58,13 +58,13 @@ fn all_other_subjects_are_converted_and_one_is_known_by_some_trials() {
     assert_eq!(said["class_counts"], serde_json::json!([56, 56]));
     let made = read_trials(&place.path("all.npz")).unwrap().trials;
     assert_eq!((made.len(), made.subjects()), (112, [SubjectId(8)].into()));
-    // Other trials of the person, another person: other samples.
+    // Other trials of the subject, another subject: other samples.
     place.ptsm("convert run --data a.npz --as 8 --trials 6 --out more.npz").succeed();
     assert_ne!(place.read("more.npz"), place.read("all.npz"));
 }
 
 #[test]
-fn what_cannot_be_converted_is_told() {
+fn what_cannot_be_converted_is_reported() {
     let place = trained();
     check(
         &place,

@@ -2,14 +2,14 @@
 
 use ptsm::io::npy::{Array, Data};
 
-use crate::common::{Arrays, Place, people};
+use crate::common::{Arrays, Place, cohort};
 
 const SUBJECTS: usize = 6;
 const EACH: usize = 16;
 
 /// Samples of all subjects, changed: `change` gets the subject's number and the samples of all their epochs.
 fn changed(change: impl Fn(usize, &mut [f32], &[f32])) -> Arrays {
-    let arrays = people(SUBJECTS, EACH, 0.8);
+    let arrays = cohort(SUBJECTS, EACH, 0.8);
     let x = arrays.get("X").clone();
     let shape = x.shape().to_vec();
     let Data::F32(mut values) = x.into_data() else { panic!("X is f32") };
@@ -47,10 +47,10 @@ fn issue_19_a_recording_under_two_subjects_is_refused_on_two_sides() {
         "{}",
         refused.stderr
     );
-    // Nobody is tested on what was learnt from where both are on one side.
+    // No subject is tested on training data where both are on one side.
     let line = "benchmark --data twice.npz --models csp-lda --protocol fixed:2,5,1/3/4,6 --out fixed";
-    let told = place.ptsm(line).succeed().stderr;
-    assert!(told.contains(&format!("warning: twice.npz: {says}")), "{told}");
+    let output = place.ptsm(line).succeed().stderr;
+    assert!(output.contains(&format!("warning: twice.npz: {says}")), "{output}");
     place
         .ptsm("benchmark --data twice.npz --subjects 1-4,6 --models csp-lda --protocol loso --out four")
         .succeed();
@@ -72,7 +72,7 @@ fn issue_19_a_recording_under_two_subjects_is_refused_on_two_sides() {
 }
 
 #[test]
-fn issue_19_findings_are_told_once_before_training_and_refused_by_strict() {
+fn issue_19_findings_are_reported_once_before_training_and_refused_by_strict() {
     let place = Place::new();
     // One subject in volts, one with a dead electrode.
     let volts = changed(|subject, own, _| match subject {
@@ -83,11 +83,11 @@ fn issue_19_findings_are_told_once_before_training_and_refused_by_strict() {
     volts.with("unit", Array::vector(vec!["uV".to_string()])).write(&place.path("volts.npz"));
     let line =
         "benchmark --data volts.npz --models csp-lda,mdm --set pipeline.alignment=none --protocol kfold:3";
-    let told = place.ptsm(&format!("{line} --out told")).succeed().stderr;
+    let output = place.ptsm(&format!("{line} --out told")).succeed().stderr;
     let scale = "warning: volts.npz: amplitudes are odd: S03 session 1 run 1: ";
-    assert_eq!(told.matches(scale).count(), 1, "{told}");
-    assert!(told.contains("right for volts") && told.contains("to do: see which unit"), "{told}");
-    assert!(told.contains("channels are flat, in this share of their trials: S04"), "{told}");
+    assert_eq!(output.matches(scale).count(), 1, "{output}");
+    assert!(output.contains("right for volts") && output.contains("to do: see which unit"), "{output}");
+    assert!(output.contains("channels are flat, in this share of their trials: S04"), "{output}");
     let refused = place.ptsm(&format!("{line} --strict --out strict")).run();
     assert!(refused.code != Some(0) && refused.stderr.contains("amplitudes are odd"), "{}", refused.stderr);
     assert!(

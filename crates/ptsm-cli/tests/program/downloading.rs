@@ -6,7 +6,7 @@ use crate::server::{Manner, Server};
 /// Bytes of each file.
 const LENGTH: usize = 60_000;
 
-/// Two people's files of a data set, published on a server of our own.
+/// Two subjects' files of a data set, published on a server of our own.
 struct Published {
     place: Place,
     server: Server,
@@ -66,10 +66,10 @@ impl Published {
         self.get().succeed();
         self.check();
         let requests = &self.server.requests()[before..];
-        let mut asked: Vec<usize> = requests.iter().filter_map(|request| request.from).collect();
-        asked.sort_unstable();
+        let mut offsets: Vec<usize> = requests.iter().filter_map(|request| request.from).collect();
+        offsets.sort_unstable();
         arrived.sort_unstable();
-        assert_eq!(asked, arrived);
+        assert_eq!(offsets, arrived);
     }
 }
 
@@ -78,7 +78,7 @@ fn published(name: &str) -> String {
 }
 
 #[test]
-fn all_of_it_and_then_nobody_is_asked() {
+fn all_of_it_and_then_no_server_is_contacted() {
     let published = Published::new();
     let dry = published.get().args(["--dry-run"]).succeed();
     assert_eq!(
@@ -95,7 +95,7 @@ fn all_of_it_and_then_nobody_is_asked() {
         assert!(first.stderr.contains(words), "{}", first.stderr);
     }
     published.check();
-    let asked = published.server.requests().len();
+    let requested = published.server.requests().len();
 
     let second = published.get().args(["--json", "--quiet"]).succeed();
     assert_eq!(second.stderr, "");
@@ -109,11 +109,11 @@ fn all_of_it_and_then_nobody_is_asked() {
     }
     assert!(json["about"]["licence"].as_str().unwrap().contains("CC BY-NC"));
     assert_eq!(published.get().args(["--dry-run"]).succeed().stdout, "");
-    assert_eq!(published.server.requests().len(), asked, "somebody was asked");
+    assert_eq!(published.server.requests().len(), requested, "somebody was asked");
 }
 
 #[test]
-fn a_file_that_cannot_be_had_is_told_of_and_the_others_are_there() {
+fn a_file_that_cannot_be_had_is_reported_and_the_others_are_there() {
     let published = Published::new();
     published.server.answer(|request| {
         if request.path.contains("S1.mat") { Manner::Status(404, "") } else { Manner::Well }
@@ -188,7 +188,7 @@ fn two_at_once_download_no_file_twice() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_told_of_and_with_room_it_goes_on() {
+fn a_full_disk_is_reported_and_with_room_it_goes_on() {
     let published = Published::new();
     // Room for half a file.
     let line = "data get kul-aad --subjects 1-2 --out kul";
@@ -227,20 +227,21 @@ fn what_cannot_be_downloaded_is_refused() {
     assert!(mirror.stderr.ends_with("such as `https://mirror.example.org`\n"), "{}", mirror.stderr);
 }
 
-/// A range may reach over people whom the data set leaves out; naming one of them is a mistake.
+/// A range may reach over subjects whom the data set leaves out; naming one of them is a mistake.
 #[test]
 fn ranges_skip_who_is_left_out() {
     let place = Place::new();
-    let told = place.ptsm("data get physionet-mi --out eegmmidb --subjects 87-89 --dry-run --json").succeed();
+    let output =
+        place.ptsm("data get physionet-mi --out eegmmidb --subjects 87-89 --dry-run --json").succeed();
     assert!(
-        told.stderr.contains("note: left out: S88 (recorded at 128 Hz with other timing)\n"),
+        output.stderr.contains("note: left out: S88 (recorded at 128 Hz with other timing)\n"),
         "{}",
-        told.stderr
+        output.stderr
     );
-    let files = told.json()["files"].as_array().unwrap().clone();
+    let files = output.json()["files"].as_array().unwrap().clone();
     assert_eq!(files.len(), 6);
-    let told = place.ptsm("data get physionet-mi --out eegmmidb --subjects 1-3 --dry-run").succeed();
-    assert!(!told.stderr.contains("left out"), "{}", told.stderr);
+    let output = place.ptsm("data get physionet-mi --out eegmmidb --subjects 1-3 --dry-run").succeed();
+    assert!(!output.stderr.contains("left out"), "{}", output.stderr);
     check(
         &place,
         &[

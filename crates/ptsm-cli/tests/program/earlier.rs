@@ -83,10 +83,14 @@ fn a_benchmark_goes_on_without_doing_anything_again() {
 }
 
 #[test]
-fn a_report_is_drawn_from_its_numbers() {
+fn a_report_is_rendered_from_its_numbers() {
     let place = place();
-    let told =
+    let output =
         place.ptsm("report --from report.json --sections short,people,compared --out some.html").succeed();
-    assert!(told.stdout.contains("Summary; Scores of each subject; Pairwise comparison)"), "{}", told.stdout);
+    assert!(
+        output.stdout.contains("Summary; Scores of each subject; Pairwise comparison)"),
+        "{}",
+        output.stdout
+    );
     place.ptsm("report --from report.json --out all.html").succeed();
 }

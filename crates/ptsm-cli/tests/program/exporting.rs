@@ -7,7 +7,7 @@ use crate::common::{Case, Place, QUICK, check};
 
 const SOURCE: &str = "--data files:cohort/recordings.toml";
 
-/// Recordings of five simulated people.
+/// Recordings of five simulated subjects.
 fn place() -> Place {
     let place = Place::new();
     place
@@ -37,18 +37,18 @@ fn text(place: &Place, file: &str) -> String {
     String::from_utf8(place.read(file)).unwrap()
 }
 
-/// What is read again is the same to the bit, filtered, scaled and aligned once and not twice; people stay recognised.
+/// What is read again is the same to the bit, filtered, scaled and aligned once and not twice; subjects stay recognised.
 #[test]
 fn exported_arrays_are_the_same_when_they_are_read_again() {
     let place = place();
-    let told =
+    let output =
         place.ptsm(&format!("data export {SOURCE} --align euclidean --out one.npz --json")).succeed().json();
     assert_eq!(
-        (&told["format"], &told["epochs"], &told["samples"]),
+        (&output["format"], &output["epochs"], &output["samples"]),
         (&"npz".into(), &80.into(), &400.into())
     );
-    assert_eq!((&told["subjects"], &told["unit"]), (&serde_json::json!([1, 2, 3, 4, 5]), &"none".into()));
-    assert_eq!(told["task"]["paradigm"], "motor-imagery");
+    assert_eq!((&output["subjects"], &output["unit"]), (&serde_json::json!([1, 2, 3, 4, 5]), &"none".into()));
+    assert_eq!(output["task"]["paradigm"], "motor-imagery");
     let keys: Vec<String> = arrays(&place, "one.npz").into_iter().map(|(name, _)| name).collect();
     let expected = "X channels classes cue_s paradigm pipeline positions rate_hz recognised_by run session start_s subject symmetry unit y";
     assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
@@ -58,8 +58,8 @@ fn exported_arrays_are_the_same_when_they_are_read_again() {
         assert_eq!(self::array(&place, "two.npz", &name), array, "{name}");
     }
     // Decoders learn the same from both.
-    let scores = |data: &str, how: &str, run: &str| {
-        place.ptsm(&format!("train {data} {how} --subjects 1-4 --out {run}")).args(QUICK).succeed();
+    let scores = |data: &str, options: &str, run: &str| {
+        place.ptsm(&format!("train {data} {options} --subjects 1-4 --out {run}")).args(QUICK).succeed();
         place.ptsm(&format!("evaluate {run} {data} --subjects 5 --json")).succeed().json()["records"].clone()
     };
     let strip = |mut records: serde_json::Value| {
@@ -114,8 +114,8 @@ fn a_runs_pipeline_is_applied() {
 fn tables_have_a_row_for_every_sample() {
     let place = place();
     place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --out one.npz")).succeed();
-    let told = place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --out one.csv")).succeed();
-    assert_eq!(told.stdout, "32 epochs of 2 subjects, 3 x 400 samples at 100 Hz: one.csv\n");
+    let output = place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --out one.csv")).succeed();
+    assert_eq!(output.stdout, "32 epochs of 2 subjects, 3 x 400 samples at 100 Hz: one.csv\n");
     let table = text(&place, "one.csv");
     let mut lines = table.lines();
     assert_eq!(lines.next(), Some("subject,session,run,epoch,label,time_s,C3,Cz,C4"));
@@ -133,8 +133,8 @@ fn epochs_for_mne_hold_volts_or_say_that_they_do_not() {
     let place = place();
     let raw = "--subjects 1-2 --set pipeline.scaling=none";
     place.ptsm(&format!("data export {SOURCE} {raw} --out raw.npz")).succeed();
-    let told = place.ptsm(&format!("data export {SOURCE} {raw} --out raw-epo.fif --json")).succeed();
-    assert_eq!((told.stderr.as_str(), &told.json()["unit"]), ("", &"uV".into()));
+    let output = place.ptsm(&format!("data export {SOURCE} {raw} --out raw-epo.fif --json")).succeed();
+    assert_eq!((output.stderr.as_str(), &output.json()["unit"]), ("", &"uV".into()));
     let opened = ptsm::io::open(&place.path("raw-epo.fif")).unwrap();
     let epochs = opened.epochs().unwrap();
     assert_eq!((epochs.codes.len(), epochs.samples, epochs.start_s), (32, 400, 0.0));
@@ -145,9 +145,9 @@ fn epochs_for_mne_hold_volts_or_say_that_they_do_not() {
     let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6 * b.abs();
     assert!(read.iter().zip(&x[31 * 3 * 400..]).all(near));
     // Scaled epochs are no volts.
-    let told = place.ptsm(&format!("data export {SOURCE} --subjects 1 --out scaled.fif")).succeed();
-    assert!(told.stderr.contains("note: these epochs were scaled or aligned"), "{}", told.stderr);
-    assert!(told.stderr.contains("end in `-epo.fif`"), "{}", told.stderr);
+    let output = place.ptsm(&format!("data export {SOURCE} --subjects 1 --out scaled.fif")).succeed();
+    assert!(output.stderr.contains("note: these epochs were scaled or aligned"), "{}", output.stderr);
+    assert!(output.stderr.contains("end in `-epo.fif`"), "{}", output.stderr);
     assert!(!ptsm::io::open(&place.path("scaled.fif")).unwrap().signals()[0].microvolts);
 }
 
@@ -203,21 +203,21 @@ fn scaled_arrays_have_no_unit() {
         Data::Text(text) => text[0].clone(),
         other => panic!("{other:?}"),
     };
-    for (how, says) in [
+    for (options, says) in [
         ("--set pipeline.scaling=none", "uV"),
         ("--set pipeline.scaling=trial_deviation", "arbitrary"),
         ("--set pipeline.scaling=none --align euclidean", "arbitrary"),
     ] {
-        place.ptsm(&format!("data export {SOURCE} {how} --out x.npz")).succeed();
-        assert_eq!(unit("x.npz"), says, "{how}");
+        place.ptsm(&format!("data export {SOURCE} {options} --out x.npz")).succeed();
+        assert_eq!(unit("x.npz"), says, "{options}");
         place.ptsm("data export --data x.npz --out again.npz").succeed();
         for name in ["X", "unit", "pipeline"] {
-            assert_eq!(array(&place, "again.npz", name), array(&place, "x.npz", name), "{how}: {name}");
+            assert_eq!(array(&place, "again.npz", name), array(&place, "x.npz", name), "{options}: {name}");
         }
         let checked = place.ptsm("data check x.npz").succeed();
         assert!(
             checked.stdout.contains("nothing is wrong") && checked.stderr.is_empty(),
-            "{how}: {checked:?}"
+            "{options}: {checked:?}"
         );
     }
 }

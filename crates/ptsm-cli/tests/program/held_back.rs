@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, QUICK, SMALL, people};
+use crate::common::{Place, QUICK, SMALL, cohort};
 
 fn numbers(trained: &Value, which: &str) -> usize {
     trained[which].as_array().unwrap().len()
@@ -25,8 +25,8 @@ fn a_decoder_that_does_not_look_at_validation_subjects_learns_from_everybody() {
     let trained = place.ptsm(line).succeed().json();
     assert_eq!((numbers(&trained, "train_subjects"), numbers(&trained, "validation_subjects")), (4, 2));
 
-    // One person is enough to learn from where nobody is held back.
-    people(1, 16, 0.6).write(&place.path("one.npz"));
+    // One subject is enough to learn from where nobody is held back.
+    cohort(1, 16, 0.6).write(&place.path("one.npz"));
     let trained = place.ptsm("train --json --data one.npz --out one").args(QUICK).succeed().json();
     assert_eq!(numbers(&trained, "train_subjects"), 1);
 }

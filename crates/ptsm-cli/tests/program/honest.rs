@@ -3,7 +3,7 @@
 use ptsm::io::npy::Array;
 use serde_json::Value;
 
-use crate::common::{Place, people, random};
+use crate::common::{Place, cohort, random};
 
 /// Above what chance reaches on all trials together, once in a thousand times.
 fn above(summary: &Value) -> bool {
@@ -19,16 +19,16 @@ fn summaries(place: &Place, line: &str) -> Vec<Value> {
 }
 
 #[test]
-fn people_without_any_effect_give_chance() {
+fn subjects_without_any_effect_give_chance() {
     let place = Place::new();
-    let people = "--subjects 8 --channels C3,Cz,C4,P3,P4 --seed 3";
-    place.ptsm(&format!("data simulate --out none --strength 0 {people}")).succeed();
-    place.ptsm(&format!("data simulate --out strong --strength 2 {people}")).succeed();
+    let cohort = "--subjects 8 --channels C3,Cz,C4,P3,P4 --seed 3";
+    place.ptsm(&format!("data simulate --out none --strength 0 {cohort}")).succeed();
+    place.ptsm(&format!("data simulate --out strong --strength 2 {cohort}")).succeed();
     let models = "--models csp-lda,eegnet --set training.epochs=5";
     for summary in summaries(&place, &format!("--data none --out a {models}")) {
         assert!(!above(&summary), "{} finds what is not there: {}", summary["model"], summary["chance"]);
     }
-    // The same people with an effect: the test can fail.
+    // The same subjects with an effect: the test can fail.
     let strong = summaries(&place, "--data strong --out b --models csp-lda");
     assert!(above(&strong[0]), "{}", strong[0]["chance"]);
 }
@@ -36,7 +36,7 @@ fn people_without_any_effect_give_chance() {
 #[test]
 fn shuffled_labels_give_chance() {
     let place = Place::new();
-    let good = people(8, 24, 0.6);
+    let good = cohort(8, 24, 0.6);
     let mut random = random(5);
     let mut labels: Vec<u32> = (0..8 * 24).map(|i| i % 2).collect();
     for i in (1..labels.len()).rev() {
@@ -54,9 +54,9 @@ fn shuffled_labels_give_chance() {
     }
 }
 
-/// What was seen of whom stands beside every score: a decoder that learnt from some people's unlabelled trials has seen nothing of others.
+/// The target access stands beside every score: a decoder that was trained on some subjects' unlabelled trials has seen nothing of others.
 #[test]
-fn scores_say_what_was_seen_of_whom() {
+fn scores_state_their_target_access() {
     let place = Place::with_data();
     let line = |rest: &str| format!("train --data a.npz --set training.epochs=2 {rest}");
     for (rest, said, hint) in [
@@ -87,12 +87,12 @@ fn scores_say_what_was_seen_of_whom() {
         [seen(1), seen(6), seen(7), seen(8)],
         [None, Some(whole.clone()), Some(whole.clone()), Some(nothing.clone())]
     );
-    for (who, access) in [("6", &whole), ("8", &nothing), ("6-8", &whole)] {
+    for (subjects, access) in [("6", &whole), ("8", &nothing), ("6-8", &whole)] {
         let predicted =
-            place.ptsm(&format!("predict run --data a.npz --subjects {who} --json")).succeed().json();
-        assert_eq!(&predicted["target_access"], access, "{who}");
+            place.ptsm(&format!("predict run --data a.npz --subjects {subjects} --json")).succeed().json();
+        assert_eq!(&predicted["target_access"], access, "{subjects}");
     }
-    // A benchmark hands out the people of each fold by itself, without asking.
+    // A benchmark hands out the subjects of each fold by itself, without asking.
     let line = "benchmark --json --protocol kfold:4 --data a.npz --models dann,dann-subject --set training.epochs=2 --out bench";
     let records = place.ptsm(line).succeed().json()["records"].clone();
     for record in records.as_array().unwrap() {

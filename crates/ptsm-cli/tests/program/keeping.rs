@@ -2,7 +2,7 @@
 
 use crate::common::{Outcome, Place};
 
-/// A folder with recordings of two people, four files.
+/// A folder with recordings of two subjects, four files.
 fn recordings() -> Place {
     let place = Place::new();
     place

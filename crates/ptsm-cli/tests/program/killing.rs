@@ -38,15 +38,15 @@ fn kill(
 }
 
 /// A run that is trained twice, whole and disturbed.
-struct Twice {
+struct RepeatedRun {
     place: Place,
     /// What the undisturbed one said.
     said: String,
 }
 
-impl Twice {
-    fn new() -> Twice {
-        let mut twice = Twice { place: Place::with_data(), said: String::new() };
+impl RepeatedRun {
+    fn new() -> RepeatedRun {
+        let mut twice = RepeatedRun { place: Place::with_data(), said: String::new() };
         twice.said = twice.train("whole").succeed().stdout;
         twice
     }
@@ -84,7 +84,7 @@ impl Twice {
 
 #[test]
 fn training() {
-    let twice = Twice::new();
+    let twice = RepeatedRun::new();
     let checkpoint = twice.place.path("run/checkpoint-1.safetensors");
     let continued =
         kill(20, [0.2, 1.5], || twice.train("run"), || checkpoint.exists(), || twice.check_and_clear());
@@ -102,7 +102,7 @@ fn training() {
 /// The moments in which files are being written are short; here they are looked for.
 #[test]
 fn training_in_its_first_moments_and_while_it_writes() {
-    let twice = Twice::new();
+    let twice = RepeatedRun::new();
     // Nothing is waited for: there is something to continue from, as far as anybody asks.
     kill(20, [0.0, 0.04], || twice.train("run"), || true, || twice.check_and_clear());
     for _ in 0..4 {

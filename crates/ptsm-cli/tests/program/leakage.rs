@@ -3,31 +3,31 @@
 use ptsm::io::npy::{Array, Data};
 use serde_json::Value;
 
-use crate::common::{Arrays, Case, Place, SMALL, check, people};
+use crate::common::{Arrays, Case, Place, SMALL, check, cohort};
 
-/// Decoders of every kind that see nothing of the people they decode, quick to train.
+/// Decoders of every kind that see nothing of the subjects they decode, quick to train.
 const BLIND: &str = "csp-lda,mdm,ts-lr,slda-erp,eegnet,ptsm";
-/// People 1-5 are learnt from, 6 is watched, 7 and 8 are tested.
+/// Subjects 1-5 are trained on, 6 is watched, 7 and 8 are tested.
 const FIXED: &str = "--protocol fixed:1-5/6/7-8";
 
-/// The samples of some people changed: louder, and not the same for each channel and trial.
-fn disturbed(arrays: Arrays, who: &[u32]) -> Arrays {
+/// The samples of some subjects changed: louder, and not the same for each channel and trial.
+fn disturbed(arrays: Arrays, subjects: &[u32]) -> Arrays {
     let x = arrays.get("X").clone();
     let shape = x.shape().to_vec();
     let one = shape[1] * shape[2];
     let Data::F32(mut values) = x.into_data() else { panic!("X is f32") };
     for (i, value) in values.iter_mut().enumerate() {
         let trial = i / one;
-        if who.contains(&(trial as u32 / 16 + 1)) {
+        if subjects.contains(&(trial as u32 / 16 + 1)) {
             *value = *value * 30.0 + (i % 7) as f32 * trial as f32;
         }
     }
     arrays.with("X", Array::new(shape, values).unwrap())
 }
 
-/// The labels of some people exchanged.
-fn exchanged(arrays: Arrays, who: &[u32]) -> Arrays {
-    let label = |i: u32| if who.contains(&(i / 16 + 1)) { 1 - i % 2 } else { i % 2 };
+/// The labels of some subjects exchanged.
+fn exchanged(arrays: Arrays, subjects: &[u32]) -> Arrays {
+    let label = |i: u32| if subjects.contains(&(i / 16 + 1)) { 1 - i % 2 } else { i % 2 };
     arrays.with("y", Array::vector((0..8 * 16).map(label).collect::<Vec<u32>>()))
 }
 
@@ -37,7 +37,7 @@ fn records(place: &Place, line: &str) -> Vec<Value> {
     test.args(SMALL).succeed().json()["records"].as_array().unwrap().clone()
 }
 
-/// Records of one person, without the name of the data.
+/// Records of one subject, without the name of the data.
 fn of(records: &[Value], subject: u64) -> Vec<Value> {
     let own = records.iter().filter(|r| r["subject"] == subject).cloned();
     own.map(|mut r| {
@@ -70,40 +70,40 @@ fn leak_1_nobody_is_on_two_sides() {
             ),
         ],
     );
-    // A decoder that exists is not scored on people it learnt from, under whatever number.
+    // A decoder that exists is not scored on subjects it was trained on, under whatever number.
     place.ptsm("train --data a.npz --model csp-lda --set band_hz=none --subjects 1-6 --out run").succeed();
     let other: Vec<u32> = (0..8 * 16).map(|i| 20 - i / 16).collect();
-    people(8, 16, 0.6).with("subject", Array::vector(other)).write(&place.path("renamed.npz"));
+    cohort(8, 16, 0.6).with("subject", Array::vector(other)).write(&place.path("renamed.npz"));
     check(
         &place,
         &[Case::new("evaluate run --data renamed.npz --subjects 20", &["S20"], &["other subjects"])],
     );
 }
 
-/// Windows of one trial never stand on both sides: people are whole, and a person's few labelled trials share no sample and no long
+/// Windows of one trial never stand on both sides: subjects are whole, and a subject's few labelled trials share no sample and no long
 /// trial with those scored.
 #[test]
 fn leak_2_windows_of_one_trial_stay_together() {
     let place = Place::new();
-    // 16 windows of each person, half a window apart, two classes in turn.
+    // 16 windows of each subject, half a window apart, two classes in turn.
     let cues: Vec<f64> = (0..8 * 16).map(|i| f64::from(i % 16)).collect();
-    people(8, 16, 0.6).with("cue_s", Array::vector(cues)).write(&place.path("overlapping.npz"));
+    cohort(8, 16, 0.6).with("cue_s", Array::vector(cues)).write(&place.path("overlapping.npz"));
     let line = "--models csp-lda,ptsm --shots 2 --out x";
     let overlapping = records(&place, &format!("--data overlapping.npz {line}"));
     // Trials last 2 s: of 12 later ones the first one begins before the last calibration trial ends.
     let n = |all: &[Value]| of(all, 7).iter().find(|r| r["adapt"]["set_aside"] == 2).unwrap()["n"].clone();
     assert_eq!(n(&overlapping), 11);
-    people(8, 16, 0.6).write(&place.path("apart.npz"));
+    cohort(8, 16, 0.6).write(&place.path("apart.npz"));
     assert_eq!(n(&records(&place, "--data apart.npz --models csp-lda,ptsm --shots 2 --out y")), 12);
 }
 
-/// 3: statistics of test data; 4: filters or alignment over several people; 7: augmentation before the split. Whatever happens to one
-/// test person's signals, another test person is decoded the same, to the last bit.
+/// 3: statistics of test data; 4: filters or alignment over several subjects; 7: augmentation before the split. Whatever happens to one
+/// test subject's signals, another test subject is decoded the same, to the last bit.
 #[test]
-fn leaks_3_4_and_7_signals_of_test_people_change_nothing_for_others() {
+fn leaks_3_4_and_7_signals_of_test_subjects_change_nothing_for_others() {
     let place = Place::new();
-    people(8, 16, 0.6).write(&place.path("a.npz"));
-    disturbed(people(8, 16, 0.6), &[8]).write(&place.path("b.npz"));
+    cohort(8, 16, 0.6).write(&place.path("a.npz"));
+    disturbed(cohort(8, 16, 0.6), &[8]).write(&place.path("b.npz"));
     for (i, more) in [
         "",
         "--align euclidean",
@@ -119,18 +119,18 @@ fn leaks_3_4_and_7_signals_of_test_people_change_nothing_for_others() {
         let (a, b) = (of_data("a"), of_data("b"));
         assert_eq!(of(&a, 7).len(), 6);
         assert_eq!(of(&a, 7), of(&b, 7), "{more}");
-        // The test can fail: the person themselves is decoded otherwise.
+        // The test can fail: the subject themselves is decoded otherwise.
         assert_ne!(of(&a, 8), of(&b, 8), "{more}");
     }
 }
 
-/// Nothing is chosen by test labels: with both classes exchanged in the test people, every decoder says the same, so that what was right
+/// Nothing is chosen by test labels: with both classes exchanged in the test subjects, every decoder says the same, so that what was right
 /// is wrong.
 #[test]
 fn leak_5_nothing_is_chosen_by_test_labels() {
     let place = Place::new();
-    people(8, 16, 0.6).write(&place.path("a.npz"));
-    exchanged(people(8, 16, 0.6), &[7, 8]).write(&place.path("b.npz"));
+    cohort(8, 16, 0.6).write(&place.path("a.npz"));
+    exchanged(cohort(8, 16, 0.6), &[7, 8]).write(&place.path("b.npz"));
     let of_data = |name: &str| {
         records(&place, &format!("--data {name}.npz --models {BLIND},dann --seeds 2 --out {name}"))
     };
@@ -144,8 +144,8 @@ fn leak_5_nothing_is_chosen_by_test_labels() {
         assert_eq!(once, other, "{}", a["model"]);
     }
     // The best seed is not what is told: the mean over all of them is.
-    let told = place.ptsm("collect a --json").succeed().json();
-    for summary in told["summary"].as_array().unwrap() {
+    let output = place.ptsm("collect a --json").succeed().json();
+    for summary in output["summary"].as_array().unwrap() {
         let own =
             a.iter().filter(|r| r["model"] == summary["model"]).map(|r| r["accuracy"].as_f64().unwrap());
         let all: Vec<f64> = own.collect();
@@ -160,7 +160,7 @@ fn leak_5_nothing_is_chosen_by_test_labels() {
 #[test]
 fn leak_6_company_does_not_matter_when_decoding() {
     let place = Place::new();
-    let whole = people(8, 16, 0.6);
+    let whole = cohort(8, 16, 0.6);
     whole.write(&place.path("a.npz"));
     disturbed(whole, &[8]).write(&place.path("b.npz"));
     for model in BLIND.split(',') {

@@ -2,7 +2,7 @@
 
 use ptsm::io::npy::Array;
 
-use crate::common::{Place, SMALL, Test, people};
+use crate::common::{Place, SMALL, Test, cohort};
 
 /// Flicker of two frequencies at the back of the head, called left and right as the targets on the screen are.
 fn ssvep(place: &Place) {
@@ -22,7 +22,7 @@ fn ssvep(place: &Place) {
         }
     }
     let classes = vec!["left".to_string(), "right".to_string()];
-    people(subjects, each, 0.0)
+    cohort(subjects, each, 0.0)
         .with("X", Array::new(vec![subjects * each, 5, 128], x).unwrap())
         .with("classes", Array::vector(classes))
         .write(&place.path("ssvep.npz"));
@@ -86,10 +86,10 @@ fn mirroring_without_a_declaration_is_refused() {
 
 /// Files say it themselves, and everything that tells of a decoder tells it.
 #[test]
-fn what_is_declared_is_told_everywhere() {
+fn what_is_declared_is_reported_everywhere() {
     let place = Place::new();
     let pairs = vec!["0".to_string(), "1".to_string()];
-    people(8, 16, 0.6)
+    cohort(8, 16, 0.6)
         .with("paradigm", Array::new(vec![], vec!["motor-imagery".to_string()]).unwrap())
         .with("symmetry", Array::new(vec![1, 2], pairs).unwrap())
         .write(&place.path("hands.npz"));
@@ -112,8 +112,8 @@ fn what_is_declared_is_told_everywhere() {
         "benchmark --data hands.npz --models ptsm,eegnet,csp-lda --protocol kfold:2 {quick} --set band_hz=none"
     );
     let bench = place.ptsm(&format!("{line} --out bench --json")).succeed().json();
-    let told = bench["mirroring"].as_array().unwrap();
-    let share = |model: &str| &told.iter().find(|t| t["model"] == model).unwrap()["mirroring"]["share"];
+    let output = bench["mirroring"].as_array().unwrap();
+    let share = |model: &str| &output.iter().find(|t| t["model"] == model).unwrap()["mirroring"]["share"];
     assert_eq!(
         (share("ptsm"), share("eegnet"), share("csp-lda")),
         (&0.5.into(), &0.0.into(), &serde_json::Value::Null)

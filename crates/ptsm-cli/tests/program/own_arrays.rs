@@ -2,7 +2,7 @@
 
 use ptsm::io::npy::Array;
 
-use crate::common::{Place, SMALL, people};
+use crate::common::{Place, SMALL, cohort};
 
 #[test]
 fn every_command_takes_them() {
@@ -27,11 +27,11 @@ fn every_command_takes_them() {
     place.ptsm("predict run --data a.npz --subjects 7 --csv p.csv").succeed();
     assert_eq!(String::from_utf8(place.read("p.csv")).unwrap(), predictions);
     // Decoding needs no labels.
-    people(8, 16, 0.6).without("y").write(&place.path("nobody-knows.npz"));
+    cohort(8, 16, 0.6).without("y").write(&place.path("nobody-knows.npz"));
     let unlabelled = place.ptsm("predict run --data nobody-knows.npz --subjects 7").succeed().stdout;
     assert_eq!(unlabelled, predictions);
     place.ptsm("adapt run --data a.npz --subject 7 --shots 2 --out run7").succeed();
-    // An adapted run is scored on that person's later trials, and on nobody else.
+    // An adapted run is scored on that subject's later trials, and on nobody else.
     let after = place.ptsm("evaluate run7 --data a.npz --json").succeed().json();
     let records = after["records"].as_array().unwrap();
     assert_eq!((records.len(), &records[0]["subject"]), (1, &7.into()));
@@ -44,12 +44,12 @@ fn every_command_takes_them() {
 #[test]
 fn three_arrays_are_enough() {
     let place = Place::new();
-    people(8, 16, 0.6).without("channels").without("rate_hz").write(&place.path("bare.npz"));
+    cohort(8, 16, 0.6).without("channels").without("rate_hz").write(&place.path("bare.npz"));
     let line = "train --data bare.npz --model csp-lda --set band_hz=none --out";
-    let told = place.ptsm(&format!("{line} a")).succeed().stderr;
+    let output = place.ptsm(&format!("{line} a")).succeed().stderr;
     assert!(
-        told.contains("note: no `rate_hz` in bare.npz") && told.contains("note: no `channels`"),
-        "{told}"
+        output.contains("note: no `rate_hz` in bare.npz") && output.contains("note: no `channels`"),
+        "{output}"
     );
     assert_eq!(place.ptsm(&format!("{line} b --quiet")).succeed().stderr, "");
 }
@@ -60,7 +60,7 @@ fn names_folders_and_roots() {
     let place = Place::with_data();
     std::fs::create_dir(place.path("folder")).unwrap();
     let names = |of: &dyn Fn(usize) -> String| Array::vector((0..8 * 16).map(of).collect::<Vec<String>>());
-    people(8, 16, 0.6)
+    cohort(8, 16, 0.6)
         .with("subject", names(&|i| format!("Alice {}", i / 16)))
         .with("y", names(&|i| ["left", "right"][i % 2].into()))
         .write(&place.path("folder/all.npz"));

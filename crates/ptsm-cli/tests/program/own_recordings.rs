@@ -1,4 +1,4 @@
-//! Recordings of one's own: listed, checked, learnt from.
+//! Recordings of one's own: listed, checked, trained on.
 
 use ptsm::io::edf;
 use ptsm::signal::{Channel, Event, Recording};
@@ -28,20 +28,20 @@ fn recording(place: &Place, name: &str, seed: u64) {
     edf::write(&place.path(name), &recording).unwrap();
 }
 
-/// A folder `rec` with two runs of six people.
+/// A folder `rec` with two runs of six subjects.
 fn place() -> Place {
     let place = Place::new();
     std::fs::create_dir(place.path("rec")).unwrap();
-    for person in 1..=6 {
+    for subject in 1..=6 {
         for run in 1..=2 {
-            recording(&place, &format!("rec/S0{person}R0{run}.edf"), 10 * person + run);
+            recording(&place, &format!("rec/S0{subject}R0{run}.edf"), 10 * subject + run);
         }
     }
     place
 }
 
 #[test]
-fn a_folder_is_added_checked_and_learnt_from() {
+fn a_folder_is_added_checked_and_trained_on() {
     let place = place();
     let added = place.ptsm("data add rec").succeed();
     assert!(
@@ -94,7 +94,7 @@ fn results_are_json_too() {
 }
 
 #[test]
-fn damage_is_told_and_ends_with_one() {
+fn damage_is_reported_and_ends_with_one() {
     let place = place();
     place.ptsm("data add rec --out m.toml").succeed();
     std::fs::copy(place.path("rec/S01R01.edf"), place.path("rec/S02R01.edf")).unwrap();
@@ -179,10 +179,10 @@ fn what_cannot_be_added_or_checked() {
 #[test]
 fn what_was_chosen_for_training_is_kept_for_scoring() {
     let place = Place::new();
-    for person in 1..=6 {
-        let folder = format!("study/sub-0{person}/eeg");
+    for subject in 1..=6 {
+        let folder = format!("study/sub-0{subject}/eeg");
         std::fs::create_dir_all(place.path(&folder)).unwrap();
-        recording(&place, &format!("{folder}/sub-0{person}_task-mi_eeg.edf"), 10 * person);
+        recording(&place, &format!("{folder}/sub-0{subject}_task-mi_eeg.edf"), 10 * subject);
     }
     place.write("study/dataset_description.json", "{\"Name\": \"hands\", \"BIDSVersion\": \"1.9.0\"}");
     let train =
@@ -238,15 +238,15 @@ fn issue_19_rest_against_task_needs_no_events() {
 }
 
 #[test]
-fn issue_19_events_of_a_table_are_learnt_from() {
+fn issue_19_events_of_a_table_are_trained_on() {
     let place = Place::new();
     std::fs::create_dir(place.path("rec")).unwrap();
-    for person in 1..=6 {
-        recording(&place, &format!("rec/S0{person}.edf"), person);
+    for subject in 1..=6 {
+        recording(&place, &format!("rec/S0{subject}.edf"), subject);
         let rows: String = (0..10)
             .map(|i| format!("{},{}\n", 3.0 + 5.5 * f64::from(i), ["left", "right"][i as usize % 2]))
             .collect();
-        place.write(&format!("rec/S0{person}_events.csv"), format!("onset,label\n{rows}"));
+        place.write(&format!("rec/S0{subject}_events.csv"), format!("onset,label\n{rows}"));
     }
     place.ptsm("data add rec").succeed();
     place.ptsm("train --data files:rec/rec.toml --model csp-lda --subjects 1-5 --out run").succeed();

@@ -1,10 +1,10 @@
-//! Benchmarks that come with the program: the paper's tables, on small simulated people who do the same.
+//! Benchmarks that come with the program: the paper's tables, on small simulated subjects who do the same.
 
 use serde_json::Value;
 
 use crate::common::{Case, Place, SMALL, check};
 
-/// People shaped like those of a data set: two sessions of two runs each.
+/// Subjects shaped like those of a data set: two sessions of two runs each.
 fn place(task: &str, trials: usize) -> Place {
     let place = Place::new();
     // A response is short: with fewer samples DeepConvNet could not take it.
@@ -20,7 +20,7 @@ fn place(task: &str, trials: usize) -> Place {
     place
 }
 
-/// The preset as a quick benchmark of these people.
+/// The preset as a quick benchmark of these subjects.
 fn line(preset: &str) -> String {
     format!(
         "benchmark {preset} --data simulated --root cohort --protocol kfold:2 --seeds 1 --set training.epochs=1 \
@@ -191,7 +191,7 @@ fn a_copy_does_the_same_and_takes_some_decoders() {
 }
 
 #[test]
-fn missing_recordings_are_told() {
+fn missing_recordings_are_reported() {
     let place = Place::new();
     for (preset, data) in [
         ("paper-table-1", "openbmi-mi"),
@@ -212,7 +212,7 @@ fn missing_recordings_are_told() {
 }
 
 #[test]
-fn wrong_names_and_broken_files_are_told() {
+fn wrong_names_and_broken_files_are_reported() {
     let place = Place::new();
     let whole = place.ptsm("presets paper-table-3").succeed().stdout;
     place.write("metric.toml", whole.replacen("f1_macro", "f2", 1));

@@ -8,9 +8,9 @@ fn text(place: &Place, file: &str) -> String {
     String::from_utf8(place.read(file)).unwrap()
 }
 
-fn sections(told: &str) -> Vec<String> {
-    let told: Value = serde_json::from_str(told).unwrap();
-    told["sections"].as_array().unwrap().iter().map(|s| s.as_str().unwrap().to_string()).collect()
+fn sections(output: &str) -> Vec<String> {
+    let output: Value = serde_json::from_str(output).unwrap();
+    output["sections"].as_array().unwrap().iter().map(|s| s.as_str().unwrap().to_string()).collect()
 }
 
 /// PTSM after two epochs, with its subject branch.
@@ -28,7 +28,7 @@ fn a_decoder_with_masks_gets_every_section() {
         .ptsm("benchmark --data a.npz --models csp-lda,mdm --set band_hz=none --protocol kfold:4 --out bench")
         .succeed();
     let line = "report run --data a.npz --shots 1 --benchmark bench --nulls 1 --out report.html --json";
-    let told = place.ptsm(line).succeed();
+    let output = place.ptsm(line).succeed();
     let expected = [
         "Summary",
         "Scores of each subject",
@@ -44,7 +44,7 @@ fn a_decoder_with_masks_gets_every_section() {
         "Failure analysis",
         "Model card",
     ];
-    assert_eq!(sections(&told.stdout), expected);
+    assert_eq!(sections(&output.stdout), expected);
     let page = text(&place, "report.html");
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     for part in [
@@ -67,11 +67,11 @@ fn a_decoder_with_masks_gets_every_section() {
 }
 
 #[test]
-fn what_lacks_its_inputs_is_told() {
+fn what_lacks_its_inputs_is_reported() {
     let place = Place::with_data();
     place.ptsm("train --data a.npz --subjects 1-5 --model csp-lda --set band_hz=none --out run").succeed();
-    let told = place.ptsm("explain run --data a.npz --out explain.html --json").succeed();
-    assert_eq!(sections(&told.stdout), ["Saliency", "Sanity checks", "Missing sections"]);
+    let output = place.ptsm("explain run --data a.npz --out explain.html --json").succeed();
+    assert_eq!(sections(&output.stdout), ["Saliency", "Sanity checks", "Missing sections"]);
     let page = text(&place, "explain.html");
     for part in ["This decoder has no masks", "no features that can be looked at", "Occlusion of"] {
         assert!(page.contains(part), "{part}");
@@ -79,18 +79,19 @@ fn what_lacks_its_inputs_is_told() {
     place
         .ptsm("benchmark --data a.npz --models csp-lda,mdm --set band_hz=none --protocol kfold:4 --out bench")
         .succeed();
-    let told = place.ptsm("report --benchmark bench --out report.html --json").succeed();
-    assert_eq!(sections(&told.stdout), ["Pairwise comparison", "Missing sections"]);
-    let told = place.ptsm("report run --data a.npz --sections people,card --out some.html --json").succeed();
-    assert_eq!(sections(&told.stdout), ["Scores of each subject", "Model card"]);
+    let output = place.ptsm("report --benchmark bench --out report.html --json").succeed();
+    assert_eq!(sections(&output.stdout), ["Pairwise comparison", "Missing sections"]);
+    let output =
+        place.ptsm("report run --data a.npz --sections people,card --out some.html --json").succeed();
+    assert_eq!(sections(&output.stdout), ["Scores of each subject", "Model card"]);
 }
 
 #[test]
 fn a_section_that_cannot_be_made_costs_itself_alone() {
     let place = Place::with_data();
     place.ptsm("train --data a.npz --subjects 1-5 --model sblest --out run").succeed();
-    let told = place.ptsm("report run --data a.npz --out report.html --json").succeed();
-    let made = sections(&told.stdout);
+    let output = place.ptsm("report run --data a.npz --out report.html --json").succeed();
+    let made = sections(&output.stdout);
     assert!(
         made.contains(&"Scores of each subject".into()) && made.contains(&"Model card".into()),
         "{made:?}"

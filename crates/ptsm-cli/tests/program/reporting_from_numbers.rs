@@ -25,7 +25,7 @@ fn is_same(page: &str, again: &str) -> bool {
 }
 
 #[test]
-fn a_page_is_the_same_when_it_is_drawn_again() {
+fn a_page_is_the_same_when_it_is_rendered_again() {
     let place = Place::with_data();
     place.ptsm("train --data a.npz --subjects 1-5 --model csp-lda --set band_hz=none --out run").succeed();
     place
@@ -52,20 +52,20 @@ fn stored_numbers_make_every_section_and_every_figure() {
     let place = Place::new();
     place.write("report.json", GOLDEN);
     // What stands in the environment for other commands does not matter.
-    let told =
+    let output =
         place.ptsm("report --from report.json --out page.html").env("PTSM_DATA", "simulated").succeed();
-    assert!(told.stdout.contains("Summary;") && told.stdout.contains("Model card"), "{}", told.stdout);
+    assert!(output.stdout.contains("Summary;") && output.stdout.contains("Model card"), "{}", output.stdout);
     assert_eq!(text(&place, "page.html").matches("<section").count(), 13);
     let names = place.ptsm("report --from report.json --figure list").succeed().stdout;
     assert!(names.lines().count() > 30, "{names}");
     assert_eq!(place.ptsm("report --from report.json --figure list --out x").succeed().stdout, names);
     assert!(!place.path("x").exists());
-    let told = place.ptsm("report --from report.json --figure list --json").succeed().json();
-    assert_eq!(told["figures"].as_array().unwrap().len(), names.lines().count());
+    let output = place.ptsm("report --from report.json --figure list --json").succeed().json();
+    assert_eq!(output["figures"].as_array().unwrap().len(), names.lines().count());
     place.ptsm("report --from report.json --figure spatial-masks --out masks.svg").succeed();
     assert!(text(&place, "masks.svg").starts_with("<svg"));
-    let told = place.ptsm("report --from report.json --sections people,card --out some.html").succeed();
-    assert!(told.stdout.contains("Scores of each subject; Model card)"), "{}", told.stdout);
+    let output = place.ptsm("report --from report.json --sections people,card --out some.html").succeed();
+    assert!(output.stdout.contains("Scores of each subject; Model card)"), "{}", output.stdout);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn changed(path: &str, value: serde_json::Value) -> String {
     document.to_string()
 }
 
-/// The numbers with one person's mask a sample short.
+/// The numbers with one subject's mask a sample short.
 fn ragged() -> String {
     let mut document: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
     document["material"]["looked"]["all"][0]["time"][0].as_array_mut().unwrap().pop();

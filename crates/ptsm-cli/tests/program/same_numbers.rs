@@ -26,7 +26,7 @@ fn training_twice() {
             "the log of `{run}` differs"
         );
     }
-    // Another seed is another decoder, and it learnt from other people.
+    // Another seed is another decoder, and it was trained on other subjects.
     assert!(place.read("other/models/seed-2.safetensors") != model("one"));
 }
 

@@ -1,21 +1,21 @@
-//! `ptsm tune`: it finds what is better, looks at nobody else, continues when killed, and its people are never tested.
+//! `ptsm tune`: it finds what is better, looks at nobody else, continues when killed, and its subjects are never tested.
 
 use std::collections::BTreeMap;
 
 use ptsm::io::npy::{Array, Data};
 
-use crate::common::{Case, Place, check, people};
+use crate::common::{Case, Place, check, cohort};
 
 /// A decoder that needs milliseconds. The trials have no filter band of their own.
 const TUNE: &str = "tune --data a.npz --model csp-lda --set band_hz=none";
 
 /// What a search found: everything that must be the same, to the byte, when it is done again.
 fn found(place: &Place, out: &str) -> BTreeMap<String, Vec<u8>> {
-    let wanted =
+    let is_result =
         |name: &str| name.starts_with("trials") || name.ends_with(".toml") || name.ends_with(".jsonl");
     let own =
         place.list().into_iter().filter_map(|name| name.strip_prefix(&format!("{out}/")).map(String::from));
-    own.filter(|name| !name.contains('/') && wanted(name))
+    own.filter(|name| !name.contains('/') && is_result(name))
         .map(|name| (name.clone(), place.read(&format!("{out}/{name}"))))
         .collect()
 }
@@ -77,7 +77,7 @@ fn nobody_outside_of_the_development_set_is_looked_at() {
     let whole = search(&place);
     assert_eq!(whole.len(), 4, "{:?}", whole.keys());
     // All others have other labels and other signals.
-    let arrays = people(8, 16, 0.6);
+    let arrays = cohort(8, 16, 0.6);
     let Data::F32(mut x) = arrays.get("X").clone().into_data() else { panic!("X is f32") };
     let Data::U32(mut y) = arrays.get("y").clone().into_data() else { panic!("y is u32") };
     let (first, each) = (5 * 16, x.len() / y.len());
@@ -121,7 +121,7 @@ fn a_nested_search_tests_everybody_once() {
     for search in searches {
         let list = |name: &str| search[name].as_array().unwrap().clone();
         assert_eq!((list("people").len(), list("tested").len()), (6, 2));
-        assert!(list("people").iter().all(|person| !list("tested").contains(person)), "{search}");
+        assert!(list("people").iter().all(|subject| !list("tested").contains(subject)), "{search}");
         assert!(search["score"].as_f64().is_some());
     }
     for fold in 0..4 {
@@ -134,14 +134,14 @@ fn a_nested_search_tests_everybody_once() {
 
 /// With the labels of those who are tested the other way round, a fold chooses the same.
 #[test]
-fn a_fold_chooses_without_the_people_it_tests() {
+fn a_fold_chooses_without_the_subjects_it_tests() {
     let search = |place: &Place| {
         let line = "--nested fixed:1-5/6/7-8 --try filters=1,2,4 --out nested";
         place.ptsm(TUNE).args(line.split(' ')).succeed();
         ["fold-0.toml", "trials.csv", "trials-filters.svg"].map(|name| place.read(&format!("nested/{name}")))
     };
     let place = Place::with_data();
-    let arrays = people(8, 16, 0.6);
+    let arrays = cohort(8, 16, 0.6);
     let Data::U32(mut y) = arrays.get("y").clone().into_data() else { panic!("y is u32") };
     y[6 * 16..].iter_mut().for_each(|label| *label = 1 - *label);
     let spoilt = Place::new();
@@ -154,8 +154,8 @@ fn a_fold_chooses_without_the_people_it_tests() {
 fn those_who_were_tuned_on_are_not_tested() {
     let place = Place::with_data();
     place.ptsm(TUNE).args("--develop 1-4 --try filters=1,2 --out tuned".split(' ')).succeed();
-    // The same people under other numbers and another name.
-    let arrays = people(8, 16, 0.6);
+    // The same subjects under other numbers and another name.
+    let arrays = cohort(8, 16, 0.6);
     let numbers: Vec<u32> = (0..8 * 16).map(|i| 20 - i / 16).collect();
     arrays.with("subject", Array::vector(numbers)).write(&place.path("b.npz"));
     let benchmark = "benchmark --models csp-lda --set band_hz=none --config tuned/best.toml --out bench";
@@ -173,7 +173,7 @@ fn those_who_were_tuned_on_are_not_tested() {
     refused("--data b.npz --protocol kfold:4", "leave them out: `--subjects 13-16`");
     place.ptsm(&format!("{benchmark} --data a.npz --subjects 5-8")).succeed();
     std::fs::remove_dir_all(place.path("bench")).unwrap();
-    // They may be learnt from.
+    // They may be trained on.
     place.ptsm(&format!("{benchmark} --data a.npz --protocol fixed:1-4/5/6-8")).succeed();
 
     place

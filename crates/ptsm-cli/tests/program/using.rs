@@ -136,16 +136,16 @@ fn doctor_tells_what_gets_in_the_way() {
         assert!(found.contains(word), "{word}: {found}");
     }
     std::fs::write(place.path("file"), "no folder").unwrap();
-    let told = place.ptsm("doctor --cache file/cache").run();
-    assert_eq!(told.code, Some(1), "{}", told.stdout);
+    let output = place.ptsm("doctor --cache file/cache").run();
+    assert_eq!(output.code, Some(1), "{}", output.stdout);
     assert!(
-        told.stdout.contains("cannot be written") && told.stderr.contains("--cache DIR"),
+        output.stdout.contains("cannot be written") && output.stderr.contains("--cache DIR"),
         "{}",
-        told.stderr
+        output.stderr
     );
-    let told = place.ptsm("doctor --root nowhere").run();
-    assert_eq!(told.code, Some(1));
-    assert!(told.stderr.contains("nowhere is no folder"), "{}", told.stderr);
+    let output = place.ptsm("doctor --root nowhere").run();
+    assert_eq!(output.code, Some(1));
+    assert!(output.stderr.contains("nowhere is no folder"), "{}", output.stderr);
 }
 
 /// `-v` says more on standard error, `--log` keeps all of it; the result stays the same.
@@ -154,10 +154,10 @@ fn details_go_to_standard_error_and_to_a_log() {
     let place = Place::with_data();
     let line = "train --data a.npz --subjects 1-6 --set training.epochs=2 --out";
     let plain = place.ptsm(&format!("{line} plain")).args(SMALL).succeed();
-    let told = place.ptsm(&format!("{line} told -v --log run.log")).args(SMALL).succeed();
-    assert_eq!(plain.stdout.replace("plain", "told"), told.stdout);
-    assert!(told.stderr.contains("INFO") && told.stderr.contains("loaded"), "{}", told.stderr);
-    assert!(!told.stderr.contains("DEBUG"), "{}", told.stderr);
+    let output = place.ptsm(&format!("{line} told -v --log run.log")).args(SMALL).succeed();
+    assert_eq!(plain.stdout.replace("plain", "told"), output.stdout);
+    assert!(output.stderr.contains("INFO") && output.stderr.contains("loaded"), "{}", output.stderr);
+    assert!(!output.stderr.contains("DEBUG"), "{}", output.stderr);
     let log = || String::from_utf8(place.read("run.log")).unwrap();
     let first = log();
     for word in ["started", "loaded", "compiled a graph", "epoch=2"] {

@@ -11,17 +11,17 @@ use super::{Arrays, LabelHandling};
 use crate::error::{Error, Result};
 
 /// Joins files. There is at least one.
-pub(super) fn combine(files: Vec<File>, wanted: LabelHandling<'_>) -> Result<Arrays> {
+pub(super) fn combine(files: Vec<File>, label_handling: LabelHandling<'_>) -> Result<Arrays> {
     alike(&files, "y", |f| f.y.as_ref())?;
     alike(&files, "subject", |f| Some(&f.subject))?;
     alike(&files, "session", |f| f.session.as_ref())?;
     alike(&files, "run", |f| f.run.as_ref())?;
-    let classes = Classes::of(&files, wanted)?;
+    let classes = Classes::of(&files, label_handling)?;
     let subjects = distinct(files.iter().map(|f| &f.subject));
     let sessions = distinct(files.iter().filter_map(|f| f.session.as_ref()));
     let runs = distinct(files.iter().filter_map(|f| f.run.as_ref()));
     let notes = notes(&files);
-    let task = task(&files, wanted)?;
+    let task = task(&files, label_handling)?;
     let prepared = prepared(&files)?;
 
     let first = files.first().map(|file| file.path.clone()).unwrap_or_default();
@@ -36,8 +36,8 @@ pub(super) fn combine(files: Vec<File>, wanted: LabelHandling<'_>) -> Result<Arr
         let words = file.subject.iter().map(|name| name.words());
         labels.extend(subject.iter().map(|&number| SubjectId(number)).zip(words));
         if !file.made_from.is_empty() {
-            let people: BTreeSet<u32> = subject.iter().copied().collect();
-            for number in people {
+            let numbers: BTreeSet<u32> = subject.iter().copied().collect();
+            for number in numbers {
                 made_from.entry(SubjectId(number)).or_default().extend(file.made_from.iter().cloned());
             }
         }
@@ -77,7 +77,7 @@ pub(super) fn combine(files: Vec<File>, wanted: LabelHandling<'_>) -> Result<Arr
             samples: file.samples,
             rate_hz,
             start_s: file.start_s,
-            classes: classes.wanted.clone(),
+            classes: classes.target.clone(),
             task: task.clone(),
         };
         let place = file.path.display().to_string();
@@ -119,7 +119,7 @@ fn prepared(files: &[File]) -> Result<Option<Pipeline>> {
 
 /// What the files declare about the task, all of them the same. For a decoder that exists nothing is declared here: its model card
 /// says it, and whoever loads trials for the decoder declares that.
-fn task(files: &[File], wanted: LabelHandling<'_>) -> Result<TaskDeclaration> {
+fn task(files: &[File], label_handling: LabelHandling<'_>) -> Result<TaskDeclaration> {
     if let Some(pair) = files.windows(2).find(|pair| pair[0].task != pair[1].task) {
         let said = |file: &File| {
             let TaskDeclaration { paradigm, symmetry } = &file.task;
@@ -139,7 +139,7 @@ fn task(files: &[File], wanted: LabelHandling<'_>) -> Result<TaskDeclaration> {
             ),
         });
     }
-    Ok(match (wanted, files.first()) {
+    Ok(match (label_handling, files.first()) {
         (LabelHandling::Own, Some(file)) => file.task.clone(),
         _ => TaskDeclaration::default(),
     })
@@ -186,15 +186,15 @@ struct Classes {
     /// For each of the names its place among the classes that are wanted.
     places: Vec<u32>,
     /// The classes the trials get.
-    wanted: Vec<String>,
+    target: Vec<String>,
 }
 
 impl Classes {
-    fn of(files: &[File], wanted: LabelHandling<'_>) -> Result<Classes> {
+    fn of(files: &[File], label_handling: LabelHandling<'_>) -> Result<Classes> {
         let mut own = Classes::own(files)?;
-        match wanted {
+        match label_handling {
             LabelHandling::Own => {}
-            LabelHandling::Unlabelled(classes) => own.wanted = classes.to_vec(),
+            LabelHandling::Unlabelled(classes) => own.target = classes.to_vec(),
             LabelHandling::Classes(classes) => {
                 let place = |name: &String| match classes.iter().position(|c| c == name) {
                     Some(place) => Ok(place as u32),
@@ -205,7 +205,7 @@ impl Classes {
                     }),
                 };
                 own.places = own.names.iter().map(place).collect::<Result<_>>()?;
-                own.wanted = classes.to_vec();
+                own.target = classes.to_vec();
             }
         }
         Ok(own)
@@ -233,7 +233,7 @@ impl Classes {
                 (names, values)
             }
         };
-        Ok(Classes { places: (0..names.len() as u32).collect(), wanted: names.clone(), names, values })
+        Ok(Classes { places: (0..names.len() as u32).collect(), target: names.clone(), names, values })
     }
 
     fn labels(&self, file: &File) -> Result<Vec<u32>> {

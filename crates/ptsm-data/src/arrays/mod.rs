@@ -71,10 +71,10 @@ pub fn read_folder(folder: &Path) -> Result<Arrays> {
 
 /// Reads files as one set. Names of subjects, sessions and classes are numbered over all files together: the same name is the
 /// same subject in every file.
-pub fn read(files: &[PathBuf], wanted: LabelHandling<'_>) -> Result<Arrays> {
-    let labelled = !matches!(wanted, LabelHandling::Unlabelled(_));
+pub fn read(files: &[PathBuf], label_handling: LabelHandling<'_>) -> Result<Arrays> {
+    let labelled = !matches!(label_handling, LabelHandling::Unlabelled(_));
     let files = files.iter().map(|path| file::File::read(path, labelled)).collect::<Result<Vec<_>>>()?;
-    combine::combine(files, wanted)
+    combine::combine(files, label_handling)
 }
 
 /// From when to when the trials of a file reach, in seconds after the cue. Their samples are not read.

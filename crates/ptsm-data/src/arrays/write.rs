@@ -20,7 +20,7 @@ pub fn write_prepared_trials(
     path: &Path,
     trials: &Trials,
     pipeline: &Pipeline,
-    people: &BTreeMap<SubjectId, SubjectIdentity>,
+    identities: &BTreeMap<SubjectId, SubjectIdentity>,
 ) -> Result<()> {
     let done = serde_json::to_string(pipeline).map_err(|error| Error::Content {
         path: path.to_path_buf(),
@@ -28,9 +28,11 @@ pub fn write_prepared_trials(
         hint: None,
     })?;
     let subjects = trials.subjects();
-    let known = people.iter().filter(|(subject, _)| subjects.contains(subject));
+    let known = identities.iter().filter(|(subject, _)| subjects.contains(subject));
     let pairs: Vec<String> = known
-        .flat_map(|(subject, person)| person.hashes.iter().map(|hash| [subject.0.to_string(), hash.clone()]))
+        .flat_map(|(subject, identity)| {
+            identity.hashes.iter().map(|hash| [subject.0.to_string(), hash.clone()])
+        })
         .flatten()
         .collect();
     let recognised_by = Array::new(vec![pairs.len() / 2, 2], pairs)?;

@@ -18,8 +18,8 @@ pub(super) fn variable<'n>(
     match names.iter().find(|name| present.iter().any(|present| present == *name)) {
         Some(name) => Ok((name, file.read_some(name, keep)?)),
         None => {
-            let wanted = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
-            Err(refuse(path, format!("has no variable {wanted}; it has {}", listed(&present))))
+            let expected = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+            Err(refuse(path, format!("has no variable {expected}; it has {}", listed(&present))))
         }
     }
 }

@@ -48,7 +48,8 @@ pub struct DataSetInfo {
     /// What it is, in one line.
     pub title: String,
     /// How many subjects took part; 0 where that shows only when it is read.
-    pub people: u32,
+    #[serde(rename = "people")]
+    pub subject_count: u32,
     /// The terms it is published under.
     pub licence: String,
     /// What to cite, with its DOI.
@@ -125,11 +126,11 @@ pub struct RecordingRemark {
 
 impl DataSetFiles {
     /// What the user should know when some subjects are asked for: nothing that is only about others.
-    pub fn notes_of(&self, asked: impl Fn(SubjectId) -> bool) -> Vec<String> {
+    pub fn notes_of(&self, is_requested: impl Fn(SubjectId) -> bool) -> Vec<String> {
         let mut notes = self.notes.clone();
-        notes.extend(doubled(self.doubled.iter().filter(|(subject, _)| asked(*subject))));
+        notes.extend(doubled(self.doubled.iter().filter(|(subject, _)| is_requested(*subject))));
         let mut remarks = Notes::default();
-        for remark in self.remarks.iter().filter(|remark| asked(remark.subject)) {
+        for remark in self.remarks.iter().filter(|remark| is_requested(remark.subject)) {
             remarks.add(&remark.text, &remark.place);
         }
         notes.extend(remarks.lines());
@@ -152,7 +153,7 @@ pub const UNKNOWN: &str = "?";
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingPart {
     /// Whose it is.
-    pub who: RecordingId,
+    pub id: RecordingId,
     /// The signal.
     pub signal: SignalData,
     /// What the user should know of it.

@@ -14,7 +14,7 @@ use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::{Error, Result};
 pub use crate::findings::{Case, Problem, ProblemKind};
 use crate::findings::{Duplicate, RecordingMeasures, ReportScope, add_cases, problems};
-use crate::recordings::load::{asked, duplicates, missing};
+use crate::recordings::load::{duplicates, missing, requested_exclusions};
 use crate::recordings::options::Count;
 use crate::recordings::prepare::{EpochedItem, Labels, epoch};
 use crate::recordings::{LoadOptions, Recordings, memory};
@@ -39,7 +39,7 @@ impl CheckedItem<'_> {
     }
 }
 
-/// Reads all recordings of all or some people. With `labels`, people's names in the data set and the files of recordings are
+/// Reads all recordings of all or some subjects. With `labels`, subjects' names in the data set and the files of recordings are
 /// told too. Nothing is taken from a cache: what is on the disk is looked at.
 pub fn check(
     recordings: &Recordings,
@@ -78,7 +78,7 @@ fn check_here(
         true => recordings.set().labels(recordings.options())?,
         false => vec![],
     };
-    let told = ReportScope {
+    let scope = ReportScope {
         files: labels,
         paths: labels || !recordings.set().names_subjects(),
         remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
@@ -90,7 +90,7 @@ fn check_here(
         .collect();
     let parts: Vec<(&RecordingItem, &RecordingMeasures)> =
         checked.iter().flat_map(|c| c.measured.iter().map(|part| (c.item, part))).collect();
-    let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
+    let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &scope);
     let mut notes = found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject)));
     let named = recordings.set().names_subjects();
     match compare(&id, &found.classes, named, &mut checked) {
@@ -106,14 +106,14 @@ fn check_here(
             add_cases(&mut problems, ProblemKind::Unreadable, vec![case]);
         }
     }
-    let head = report::Head { name: id, notes, excluded: asked(&excluded, &found, subjects) };
+    let head = report::Head { name: id, notes, excluded: requested_exclusions(&excluded, &found, subjects) };
     Ok(report::report(head, &found, &checked, &names, problems))
 }
 
 /// Adds subjects with nearly the same recording to those with exactly the same, unless they are among them.
 fn add_duplicates(problems: &mut Vec<Problem>, duplicates: &[Duplicate]) {
-    let told: Vec<&Case> = problems.iter().flat_map(|problem| &problem.cases).collect();
-    let known = |duplicate: &Duplicate| told.iter().any(|case| duplicate.is_told_by(case));
+    let cases: Vec<&Case> = problems.iter().flat_map(|problem| &problem.cases).collect();
+    let known = |duplicate: &Duplicate| cases.iter().any(|case| duplicate.is_reported_by(case));
     let near: Vec<&Duplicate> = duplicates.iter().filter(|duplicate| !known(duplicate)).collect();
     let cases = near.iter().map(|duplicate| Case {
         subject: Some(duplicate.second),

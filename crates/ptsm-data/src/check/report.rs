@@ -16,13 +16,14 @@ pub struct CheckReport {
     pub name: String,
     /// Names of the classes.
     pub classes: Vec<String>,
-    /// One for each person.
-    pub people: Vec<SubjectReport>,
+    /// One for each subject.
+    #[serde(rename = "people")]
+    pub subjects: Vec<SubjectReport>,
     /// What is wrong, the worst first, the same things together.
     pub problems: Vec<Problem>,
     /// Events that begin no trial.
     pub other_events: Vec<OtherEvents>,
-    /// People left out on purpose, with the reason.
+    /// Subjects left out on purpose, with the reason.
     pub excluded: Vec<(SubjectId, String)>,
     /// What else the user should know.
     pub notes: Vec<String>,
@@ -35,7 +36,7 @@ impl CheckReport {
     }
 }
 
-/// What is there of a person.
+/// What is there of a subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SubjectReport {
     /// Who.
@@ -77,7 +78,7 @@ pub struct OtherEvents {
 pub(super) struct Head {
     /// A short name of the data set.
     pub(super) name: String,
-    /// What the user should know of the people asked for.
+    /// What the user should know of the subjects asked for.
     pub(super) notes: Vec<String>,
     /// Who of them is left out on purpose, with the reason.
     pub(super) excluded: Vec<(SubjectId, String)>,
@@ -109,7 +110,7 @@ pub(super) fn report(
             }
         }
     }
-    let person = |(&subject, parts): (&SubjectId, &Vec<&RecordingMeasures>)| {
+    let of_subject = |(&subject, parts): (&SubjectId, &Vec<&RecordingMeasures>)| {
         let sessions: BTreeSet<u32> = parts.iter().map(|part| part.session).collect();
         let mut rates_hz: Vec<f64> = parts.iter().map(|part| part.rate_hz).collect();
         rates_hz.sort_by(f64::total_cmp);
@@ -133,10 +134,10 @@ pub(super) fn report(
                 .count(),
         }
     };
-    let people = parts.iter().map(person).collect();
+    let subjects = parts.iter().map(of_subject).collect();
     let other_events = others
         .into_iter()
         .map(|(code, (events, recordings))| OtherEvents { code: code.to_string(), events, recordings })
         .collect();
-    CheckReport { name, classes: found.classes.clone(), people, problems, other_events, excluded, notes }
+    CheckReport { name, classes: found.classes.clone(), subjects, problems, other_events, excluded, notes }
 }

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_without_locks_is_told() {
+    fn a_file_system_without_locks_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.lock");
         assert_eq!(Guard::try_take(&path).unwrap().unwrap().note(), None);

@@ -30,7 +30,7 @@ enum FileState {
 /// A file about to be had.
 pub(super) struct File<'a> {
     pub(super) shared: &'a SharedDownload<'a>,
-    pub(super) wanted: &'a PlannedFile,
+    pub(super) planned: &'a PlannedFile,
     pub(super) checksum: &'a Checksum,
     pub(super) tally: &'a Tally,
 }
@@ -59,7 +59,7 @@ impl File<'_> {
     }
 
     fn failed(&self, message: impl Into<String>, hint: impl Into<String>) -> FileStatus {
-        let (path, message, hint) = (self.wanted.path.clone(), message.into(), hint.into());
+        let (path, message, hint) = (self.planned.path.clone(), message.into(), hint.into());
         FileStatus::Failed(Error::Download { path, message, hint })
     }
 
@@ -67,8 +67,8 @@ impl File<'_> {
         if self.shared.is_stopping() {
             return Err(DownloadFailure::Stopped);
         }
-        let target = &self.wanted.path;
-        let place = self.wanted.found.as_deref().unwrap_or(target);
+        let target = &self.planned.path;
+        let place = self.planned.found.as_deref().unwrap_or(target);
         let before = signature(place);
         match self.look(place)? {
             FileState::Right => {
@@ -76,15 +76,16 @@ impl File<'_> {
                 self.clean();
                 return Ok(Some(FileStatus::Present));
             }
-            FileState::Wrong(how) if self.wanted.is_elsewhere() => {
+            FileState::Wrong(difference) if self.planned.is_elsewhere() => {
                 return Ok(Some(FileStatus::Failed(Error::Download {
                     path: place.to_path_buf(),
-                    message: format!("it is not the file that is published: {how}"),
+                    message: format!("it is not the file that is published: {difference}"),
                     hint: "delete or replace it, then give the same command again".into(),
                 })));
             }
-            FileState::Wrong(how) => {
-                self.shared.note(format!("{} was damaged: {how}; it is downloaded again", target.display()));
+            FileState::Wrong(difference) => {
+                self.shared
+                    .note(format!("{} was damaged: {difference}; it is downloaded again", target.display()));
             }
             FileState::Nothing => {}
         }
@@ -125,8 +126,8 @@ impl File<'_> {
             return Ok(FileState::Right);
         }
         let digests = Digests::of(path, self.checksum, &|| self.shared.is_stopping())?;
-        if let Some(how) = digests.difference(self.checksum) {
-            return Ok(FileState::Wrong(how));
+        if let Some(difference) = digests.difference(self.checksum) {
+            return Ok(FileState::Wrong(difference));
         }
         if let (Checksum::Unpublished, Some(known)) = (self.checksum, known)
             && known.sha256 != digests.sha256
@@ -142,13 +143,13 @@ impl File<'_> {
                 ),
             ));
         }
-        self.shared.lock().put(name, Entry::new(&metadata, digests, &self.wanted.remote.url));
+        self.shared.lock().put(name, Entry::new(&metadata, digests, &self.planned.remote.url));
         Ok(FileState::Right)
     }
 
     /// Tries until the file is there.
     fn download(&self) -> Result<FileStatus, DownloadFailure> {
-        let (target, url) = (&self.wanted.path, &self.wanted.remote.url);
+        let (target, url) = (&self.planned.path, &self.planned.remote.url);
         let mut part = Part::open(target, url, self.checksum, &|| self.shared.is_stopping())?;
         let mut patience = Patience::new();
         let (mut farthest, mut wrong) = (part.length(), 0);
@@ -157,7 +158,7 @@ impl File<'_> {
             let trouble = match attempt(self.shared, &mut part, url, self.checksum, self.tally) {
                 Ok(()) => {
                     let digests = part.digests();
-                    let Some(how) = digests.difference(self.checksum) else {
+                    let Some(difference) = digests.difference(self.checksum) else {
                         return self.finish(part, digests);
                     };
                     part.clear()?;
@@ -166,12 +167,12 @@ impl File<'_> {
                     if wrong > AGAIN_WHEN_WRONG {
                         return Err(DownloadFailure::lasting(
                             format!(
-                                "what arrives is not what is published: {how} ({wrong} downloads of {url})"
+                                "what arrives is not what is published: {difference} ({wrong} downloads of {url})"
                             ),
                             "try again later or by another mirror (PTSM_MIRROR); if it stays, tell the publisher",
                         ));
                     }
-                    DownloadFailure::passing(how)
+                    DownloadFailure::passing(difference)
                 }
                 // An answer cut off by the wish to stop looks like a lost connection.
                 Err(_) if self.shared.is_stopping() => return Err(DownloadFailure::Stopped),
@@ -185,12 +186,12 @@ impl File<'_> {
 
     /// Puts the file in its place.
     fn finish(&self, part: Part, digests: Digests) -> Result<FileStatus, DownloadFailure> {
-        let target = &self.wanted.path;
+        let target = &self.planned.path;
         part.finish(target)?;
         let metadata = fs::metadata(target).map_err(|e| DownloadFailure::system(target, "read", e))?;
         self.tally.arrived(metadata.len());
         let name = lock::name(self.shared.folder, target);
-        let entry = Entry::new(&metadata, digests, &self.wanted.remote.url);
+        let entry = Entry::new(&metadata, digests, &self.planned.remote.url);
         let mut lock = self.shared.lock();
         if let (Checksum::Unpublished, Some(known)) = (self.checksum, lock.get(&name))
             && known.sha256 != entry.sha256
@@ -208,7 +209,7 @@ impl File<'_> {
 
     /// Takes away what is left of downloading a file that is there.
     fn clean(&self) {
-        let target = &self.wanted.path;
+        let target = &self.planned.path;
         if part::remains(target)
             && let Ok(Some(_guard)) = Guard::try_take(&guard_path(target))
         {

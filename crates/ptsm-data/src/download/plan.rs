@@ -71,7 +71,7 @@ impl Download {
         &self.files
     }
 
-    /// People asked for whom the data set leaves out on purpose, with the reason.
+    /// Subjects asked for whom the data set leaves out on purpose, with the reason.
     pub fn left_out(&self) -> &[(SubjectId, String)] {
         &self.left_out
     }

@@ -67,7 +67,7 @@ fn work(shared: &SharedDownload<'_>, files: &[PlannedFile], statuses: &[OnceLock
     let connection = || {
         loop {
             let Some(i) = queue().pop_front() else { return };
-            let file = File { shared, wanted: &files[i], checksum: &checksums[i], tally: shared.tally(i) };
+            let file = File { shared, planned: &files[i], checksum: &checksums[i], tally: shared.tally(i) };
             match file.settle() {
                 Some(status) => {
                     statuses[i].set(status).ok();

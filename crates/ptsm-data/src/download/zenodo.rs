@@ -13,14 +13,14 @@ use super::trouble::DownloadFailure;
 const LONGEST: u64 = 16 << 20;
 
 /// A file of a record: checksum and size.
-struct Listed {
+struct ZenodoFile {
     md5: String,
     size: Option<u64>,
 }
 
 /// The checksum of each file. Records are asked for once, and only those of which a file is missing.
 pub(super) fn checksums(shared: &SharedDownload<'_>, files: &[PlannedFile]) -> Vec<Checksum> {
-    let mut listings: BTreeMap<String, BTreeMap<String, Listed>> = BTreeMap::new();
+    let mut listings: BTreeMap<String, BTreeMap<String, ZenodoFile>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.found.is_none()) {
         if let Some((listing, _)) = unknown(file)
             && !listings.contains_key(&listing)
@@ -53,7 +53,7 @@ fn listing(url: &str) -> Option<(String, &str)> {
 }
 
 /// A listing; nothing where it cannot be had, with a note.
-fn ask(shared: &SharedDownload<'_>, url: &str) -> BTreeMap<String, Listed> {
+fn ask(shared: &SharedDownload<'_>, url: &str) -> BTreeMap<String, ZenodoFile> {
     let mut patience = Patience::new();
     let trouble = loop {
         match read(shared, url) {
@@ -74,7 +74,7 @@ fn ask(shared: &SharedDownload<'_>, url: &str) -> BTreeMap<String, Listed> {
     BTreeMap::new()
 }
 
-fn read(shared: &SharedDownload<'_>, url: &str) -> Result<BTreeMap<String, Listed>, DownloadFailure> {
+fn read(shared: &SharedDownload<'_>, url: &str) -> Result<BTreeMap<String, ZenodoFile>, DownloadFailure> {
     let response = shared.client.get(url, &[("accept", "application/json".into())])?;
     let mut bytes = vec![];
     let body = response.into_body().into_reader().take(LONGEST).read_to_end(&mut bytes);
@@ -87,11 +87,12 @@ fn read(shared: &SharedDownload<'_>, url: &str) -> Result<BTreeMap<String, Liste
     Ok(files.iter().filter_map(listed).collect())
 }
 
-fn listed(file: &serde_json::Value) -> Option<(String, Listed)> {
+fn listed(file: &serde_json::Value) -> Option<(String, ZenodoFile)> {
     let md5 = file.get("checksum")?.as_str()?.strip_prefix("md5:")?;
     let sound = md5.len() == 32 && md5.bytes().all(|b| b.is_ascii_hexdigit());
     let size = file.get("size").and_then(|size| size.as_u64());
-    sound.then(|| Some((file.get("key")?.as_str()?.to_string(), Listed { md5: md5.to_string(), size })))?
+    sound
+        .then(|| Some((file.get("key")?.as_str()?.to_string(), ZenodoFile { md5: md5.to_string(), size })))?
 }
 
 #[cfg(test)]

@@ -40,9 +40,11 @@ pub(crate) fn problems(
         if !tell_of.paths {
             detail = without_names(&detail, item, error);
         }
-        tell(ProblemKind::Unreadable, Some(item.subject), whose(item, None, false), detail);
+        tell(ProblemKind::Unreadable, Some(item.subject), describe_recording(item, None, false), detail);
     }
-    let place = |(item, part): (&RecordingItem, &RecordingMeasures)| whose(item, Some(part), tell_of.files);
+    let place = |(item, part): (&RecordingItem, &RecordingMeasures)| {
+        describe_recording(item, Some(part), tell_of.files)
+    };
     for &(item, part) in parts {
         for (kind, detail) in &part.problems {
             tell(*kind, Some(item.subject), place((item, part)), detail.clone());
@@ -120,7 +122,7 @@ fn file_of(error: &Error) -> Option<&Path> {
 }
 
 /// Which recording: by its numbers, and where it is asked for its file.
-fn whose(item: &RecordingItem, part: Option<&RecordingMeasures>, file: bool) -> String {
+fn describe_recording(item: &RecordingItem, part: Option<&RecordingMeasures>, file: bool) -> String {
     let (session, run) = part.map_or((item.session, item.run), |part| (part.session, part.run));
     let file = if file { format!(" ({})", item.place()) } else { String::new() };
     format!("{} session {session} run {run}{file}", item.subject)
@@ -186,9 +188,9 @@ fn doubled(parts: &Parts<'_>) -> Vec<(usize, usize)> {
 
 /// Subjects without a trial of some class; subjects whose classes are unknown are not among them.
 fn without_trials<'a>(parts: &Parts<'_>, classes: &'a [String]) -> Vec<(SubjectId, &'a str)> {
-    let people: BTreeSet<SubjectId> = parts.iter().map(|(item, _)| item.subject).collect();
+    let subjects: BTreeSet<SubjectId> = parts.iter().map(|(item, _)| item.subject).collect();
     let mut without = vec![];
-    for subject in people {
+    for subject in subjects {
         let own = || parts.iter().filter(|(item, _)| item.subject == subject).map(|(_, part)| part);
         if own().any(|part| part.unknown > 0) {
             continue;

@@ -53,7 +53,7 @@ pub struct Duplicate {
 
 impl Duplicate {
     /// Whether a case is about these two subjects.
-    pub fn is_told_by(&self, case: &Case) -> bool {
+    pub fn is_reported_by(&self, case: &Case) -> bool {
         let pair = [case.subject, case.other];
         pair == [Some(self.first), Some(self.second)] || pair == [Some(self.second), Some(self.first)]
     }

@@ -43,7 +43,7 @@ pub(super) fn flat(recording: &Recording, time: &[Range<usize>]) -> Option<Strin
         }
         still as f64 / all.max(1) as f64
     });
-    told(recording, &shares, FLAT)
+    channels_above(recording, &shares, FLAT)
 }
 
 /// Channels that stay at the ends of their range, or at the same extremes.
@@ -60,7 +60,7 @@ pub(super) fn clipped(recording: &Recording, opened: Option<&RecordingFile>) -> 
             at_ends(samples, range.copied()) as f64 / samples.len().max(1) as f64
         })
         .collect();
-    told(recording, &shares, CLIPPED)
+    channels_above(recording, &shares, CLIPPED)
 }
 
 fn at_ends(samples: &[f32], range: Option<[f64; 2]>) -> usize {
@@ -139,7 +139,7 @@ fn each<T>(recording: &Recording, of: impl Fn(&[f32]) -> T) -> Vec<T> {
 }
 
 /// Channels whose share is above a limit, with it.
-fn told(recording: &Recording, shares: &[f64], limit: f64) -> Option<String> {
+fn channels_above(recording: &Recording, shares: &[f64], limit: f64) -> Option<String> {
     let share = |&share: &f64| (share > limit).then(|| format!(" ({} %)", percent(share)));
     let names = named(recording, shares.iter().map(share));
     (!names.is_empty()).then_some(names)
@@ -151,9 +151,12 @@ fn percent(share: f64) -> String {
 }
 
 /// Names of the channels something is told of.
-fn named(recording: &Recording, told: impl Iterator<Item = Option<String>>) -> String {
-    let names =
-        recording.channels.iter().zip(told).filter_map(|(c, told)| Some(format!("{}{}", c.name, told?)));
+fn named(recording: &Recording, remarks: impl Iterator<Item = Option<String>>) -> String {
+    let names = recording
+        .channels
+        .iter()
+        .zip(remarks)
+        .filter_map(|(c, remark)| Some(format!("{}{}", c.name, remark?)));
     names.collect::<Vec<_>>().join(", ")
 }
 

@@ -99,8 +99,8 @@ pub(crate) fn measure_with(
     tell(ProblemKind::Scale, spread.and_then(odd_scale));
     tell(ProblemKind::Scale, typical(recording, Unit::Arbitrary).and_then(unstated_volts));
     Ok(RecordingMeasures {
-        session: part.who.session,
-        run: part.who.run,
+        session: part.id.session,
+        run: part.id.run,
         rate_hz: recording.rate_hz,
         seconds: recording.length() as f64 / recording.rate_hz,
         channels: recording.channels.len(),

@@ -77,11 +77,11 @@ impl StepChannel {
 
 /// Names of channels whose values tell the classes, in one recording or in all of them together.
 pub(super) fn triggers<'a>(parts: impl Iterator<Item = &'a [StepChannel]>) -> BTreeSet<&'a str> {
-    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut triggers: BTreeSet<&str> = BTreeSet::new();
     let mut together: BTreeMap<&str, StepChannel> = BTreeMap::new();
     for channel in parts.flatten() {
         if channel.tells_classes() {
-            told.insert(&channel.name);
+            triggers.insert(&channel.name);
         }
         if !channel.noisy {
             together
@@ -90,8 +90,8 @@ pub(super) fn triggers<'a>(parts: impl Iterator<Item = &'a [StepChannel]>) -> BT
                 .or_insert_with(|| channel.clone());
         }
     }
-    told.extend(together.iter().filter(|(_, channel)| channel.tells_classes()).map(|(name, _)| *name));
-    told
+    triggers.extend(together.iter().filter(|(_, channel)| channel.tells_classes()).map(|(name, _)| *name));
+    triggers
 }
 
 /// Where epochs are in a recording.

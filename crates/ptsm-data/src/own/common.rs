@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What the channels of several recordings have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Common {
+pub(super) struct CommonChannels {
     /// None where all have the same channels in the same order.
     shared: Option<Vec<String>>,
     /// Channels that some have and others lack.
@@ -13,12 +13,12 @@ pub(super) struct Common {
     poorest: Option<usize>,
 }
 
-impl Common {
+impl CommonChannels {
     /// Compares the names of some recordings' channels.
-    pub(super) fn new(lists: &[&[String]]) -> Common {
-        let Some((first, others)) = lists.split_first() else { return Common::default() };
+    pub(super) fn new(lists: &[&[String]]) -> CommonChannels {
+        let Some((first, others)) = lists.split_first() else { return CommonChannels::default() };
         if others.iter().all(|list| list == first) {
-            return Common::default();
+            return CommonChannels::default();
         }
         let sets: Vec<BTreeSet<&str>> =
             lists.iter().map(|list| list.iter().map(String::as_str).collect()).collect();
@@ -30,7 +30,7 @@ impl Common {
             if everywhere { &mut shared } else { &mut dropped }.push(name.clone());
         }
         let poorest = (0..sets.len()).min_by_key(|&at| sets[at].len()).filter(|_| !dropped.is_empty());
-        Common { shared: Some(shared), dropped, poorest }
+        CommonChannels { shared: Some(shared), dropped, poorest }
     }
 
     /// The channels all have, in the order of the first; none where nothing needs to be chosen.
@@ -53,15 +53,15 @@ impl Common {
 mod tests {
     use super::*;
 
-    fn common(lists: &[&[&str]]) -> Common {
+    fn common(lists: &[&[&str]]) -> CommonChannels {
         let lists: Vec<Vec<String>> =
             lists.iter().map(|list| list.iter().map(|name| name.to_string()).collect()).collect();
-        Common::new(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        CommonChannels::new(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
     #[test]
     fn what_all_have_is_kept_in_the_order_of_the_first() {
-        assert_eq!(common(&[&["C3", "Cz"], &["C3", "Cz"]]), Common::default());
+        assert_eq!(common(&[&["C3", "Cz"], &["C3", "Cz"]]), CommonChannels::default());
         let other_order = common(&[&["C3", "Cz"], &["Cz", "C3"]]);
         assert_eq!(other_order.shared().map(<[_]>::len), Some(2));
         assert!(other_order.dropped().is_empty() && other_order.poorest().is_none());
@@ -69,6 +69,6 @@ mod tests {
         assert_eq!(some.shared(), Some(&["C3".to_string(), "C4".to_string()][..]));
         assert_eq!((some.dropped(), some.poorest()), (&["Cz", "Oz", "Pz"].map(String::from)[..], Some(2)));
         assert_eq!(common(&[&["C3"], &["C4"]]).shared(), Some(&[][..]));
-        assert_eq!(common(&[]), Common::default());
+        assert_eq!(common(&[]), CommonChannels::default());
     }
 }

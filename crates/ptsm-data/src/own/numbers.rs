@@ -1,4 +1,4 @@
-//! Numbers in the place of labels: people are known by a number and nothing else.
+//! Numbers in the place of labels: subjects are known by a number and nothing else.
 
 use std::collections::BTreeMap;
 

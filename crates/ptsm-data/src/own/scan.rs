@@ -9,7 +9,7 @@ use ptsm_signal::{Band, FilterKind, Pick, Pipeline, RecordingId};
 use rayon::prelude::*;
 
 use super::classes::{Classes, technical};
-use super::common::Common;
+use super::common::CommonChannels;
 use super::signals;
 use crate::catalogue::{Options, RecordingItem, RecordingPart, RecordingRemark};
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ pub(super) struct Tally {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DataSetScan {
     /// Channels they share.
-    pub(super) common: Common,
+    pub(super) common: CommonChannels,
     /// How many of them could be opened.
     pub(super) opened: usize,
     /// Every event code.
@@ -104,7 +104,7 @@ pub(super) fn suited(slowest_hz: Option<f64>, epochs_s: Option<[f64; 2]>) -> Pip
 }
 
 /// Whose recording it is, without the name of a file: that may name a person.
-pub(super) fn whose(item: &RecordingItem) -> String {
+pub(super) fn describe_recording(item: &RecordingItem) -> String {
     format!("{} session {} run {}", item.subject, item.session, item.run)
 }
 
@@ -129,7 +129,7 @@ impl DataSetScan {
             }
             let remark = |text: &String| RecordingRemark {
                 subject: item.subject,
-                place: whose(item),
+                place: describe_recording(item),
                 text: text.clone(),
             };
             remarks.extend(facts.notes.iter().map(remark));
@@ -145,13 +145,13 @@ impl DataSetScan {
         let with_eeg: Vec<&(&RecordingItem, &Facts)> =
             opened.iter().filter(|(_, facts)| !facts.names.is_empty()).collect();
         let lists: Vec<&[String]> = with_eeg.iter().map(|(_, facts)| facts.names.as_slice()).collect();
-        let common = Common::new(&lists);
+        let common = CommonChannels::new(&lists);
         let dropped = common.poorest().map(|at| {
             let (item, facts) = with_eeg[at];
             format!(
                 "only channels that every recording has are used; left out: {} ({} has the fewest, {})",
                 common.dropped().join(", "),
-                whose(item),
+                describe_recording(item),
                 facts.names.len()
             )
         });
@@ -174,7 +174,7 @@ impl DataSetScan {
         }
     }
 
-    /// The pipeline that suits recordings of which nothing is known. Where people have different channels it names those everybody
+    /// The pipeline that suits recordings of which nothing is known. Where subjects have different channels it names those everybody
     /// has, so that a decoder keeps them.
     pub(super) fn pipeline(&self) -> Pipeline {
         let pick = self.everybody().unwrap_or_default();
@@ -212,8 +212,8 @@ impl DataSetScan {
         }
         let signal = signals::read(&file, &chosen)?;
         let notes = self.dropped(pipeline).cloned().into_iter().collect();
-        let who = RecordingId { subject: item.subject, session: item.session, run: item.run };
-        Ok(RecordingPart { who, signal, notes })
+        let id = RecordingId { subject: item.subject, session: item.session, run: item.run };
+        Ok(RecordingPart { id, signal, notes })
     }
 
     /// What to do where events of a class are not there: choose among those there are.
@@ -239,11 +239,11 @@ impl DataSetScan {
 
     /// What the user should know of channels that are left out.
     fn dropped(&self, pipeline: &Pipeline) -> Option<&String> {
-        let unasked = pipeline.pick == Pick::All || self.everybody().as_ref() == Some(&pipeline.pick);
-        self.dropped.as_ref().filter(|_| unasked)
+        let unrequested = pipeline.pick == Pick::All || self.everybody().as_ref() == Some(&pipeline.pick);
+        self.dropped.as_ref().filter(|_| unrequested)
     }
 
-    /// The channels everybody has, where people have different ones.
+    /// The channels everybody has, where subjects have different ones.
     fn everybody(&self) -> Option<Pick> {
         let shared = self.common.shared().filter(|shared| !shared.is_empty())?;
         Some(Pick::Names(shared.to_vec()))
@@ -349,26 +349,26 @@ mod tests {
     }
 
     #[test]
-    fn units_nobody_states_are_told_once() {
+    fn units_nobody_states_are_reported_once() {
         let scan = DataSetScan::new(&items(2), |_| {
             let mut file = file(100.0, &["C3", "Cz"], &[]);
             file.signals_mut()[1].unit_given = false;
             Ok(file)
         });
         let found = DataSetFiles { remarks: scan.remarks, ..DataSetFiles::default() };
-        let told = found.notes_of(|_| true);
-        let [note] = &told[..] else { panic!("{told:?}") };
+        let notes = found.notes_of(|_| true);
+        let [note] = &notes[..] else { panic!("{notes:?}") };
         assert!(
             note.contains("does not say what its EEG is counted in") && note.contains("2 recordings"),
             "{note}"
         );
-        let told = found.notes_of(|subject| subject == SubjectId(2));
-        assert!(told[0].ends_with("(S02 session 1 run 1)"), "{told:?}");
+        let notes = found.notes_of(|subject| subject == SubjectId(2));
+        assert!(notes[0].ends_with("(S02 session 1 run 1)"), "{notes:?}");
         assert!(found.notes_of(|_| false).is_empty());
     }
 
     #[test]
-    fn what_is_told_of_the_others_is_part_of_what_is_kept() {
+    fn findings_about_the_others_are_part_of_what_is_cached() {
         let part = |more: &[&str]| {
             let names = |n: u32| if n == 1 { vec!["C3", "Cz"] } else { [&["Cz"], more].concat() };
             let scan = DataSetScan::new(&items(2), |item| Ok(file(100.0, &names(item.subject.0), &[])));

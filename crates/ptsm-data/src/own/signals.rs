@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_io::{Epochs, RecordingFile, SignalHeader, SignalKind};
 use ptsm_signal::{Channel, Pipeline, normalise};
 
-use super::common::Common;
+use super::common::CommonChannels;
 use crate::catalogue::SignalData;
 use crate::error::Result;
 
@@ -59,7 +59,7 @@ pub(super) fn unstated(file: &RecordingFile) -> Option<&'static str> {
 pub(super) fn chosen(
     file: &RecordingFile,
     pipeline: &Pipeline,
-    common: &Common,
+    common: &CommonChannels,
 ) -> Result<Vec<usize>, (String, String)> {
     let (signals, electrodes, all) = (file.signals(), file.electrodes(), file.main());
     let none = || (format!("no channel counts as EEG; it has {}", file.kinds()), ELECTRODES.to_string());
@@ -75,15 +75,16 @@ pub(super) fn chosen(
         return Ok(shared.iter().filter_map(|name| own.get(name).copied()).collect());
     };
     let own = places(all);
-    let wanted: Vec<Option<usize>> = named.into_iter().map(|place| place.map(|place| all[place])).collect();
+    let requested: Vec<Option<usize>> =
+        named.into_iter().map(|place| place.map(|place| all[place])).collect();
     let trigger = |at: &&usize| signals[**at].kind == SignalKind::Stimulus;
-    if let Some(&at) = wanted.iter().flatten().find(trigger) {
+    if let Some(&at) = requested.iter().flatten().find(trigger) {
         let message = format!("channel `{}` is picked and holds triggers, not EEG", signals[at].name);
         return Err((message, TRIGGER.to_string()));
     }
     // Where a name is not there, or is there twice, the pipeline says so, beside all that are.
-    match wanted.into_iter().collect::<Option<BTreeSet<usize>>>().filter(|_| own.len() == all.len()) {
-        Some(wanted) => Ok(wanted.into_iter().collect()),
+    match requested.into_iter().collect::<Option<BTreeSet<usize>>>().filter(|_| own.len() == all.len()) {
+        Some(requested) => Ok(requested.into_iter().collect()),
         None if electrodes.is_empty() => Err(none()),
         None => Ok(all.to_vec()),
     }
@@ -160,7 +161,7 @@ pub(super) mod tests {
         let file = made(named(&["C3..", "EOG", "Cz", "M1"], 10.0, 4), &[]);
         let choose = |pick, reference| {
             let pipeline = Pipeline { pick, reference, ..Pipeline::default() };
-            chosen(&file, &pipeline, &Common::default()).unwrap()
+            chosen(&file, &pipeline, &CommonChannels::default()).unwrap()
         };
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         assert_eq!(choose(Pick::All, Reference::AsRecorded), [0, 2, 3]);
@@ -176,7 +177,7 @@ pub(super) mod tests {
         let choose = |pick: &[&str]| {
             let names = pick.iter().map(|name| name.to_string()).collect();
             let pick = if pick.is_empty() { Pick::All } else { Pick::Names(names) };
-            chosen(&file, &Pipeline { pick, ..Pipeline::default() }, &Common::default())
+            chosen(&file, &Pipeline { pick, ..Pipeline::default() }, &CommonChannels::default())
         };
         assert!(file.electrodes().is_empty() && names(&file).is_empty());
         for pick in [&[][..], &["Cz"]] {
@@ -190,7 +191,7 @@ pub(super) mod tests {
         assert!(error.contains("`TRG` is picked and holds triggers") && hint.contains("pick"), "{error}");
         let reference = Reference::Channels(vec!["TRG".into()]);
         let pipeline = Pipeline { pick: Pick::Names(vec!["x".into()]), reference, ..Pipeline::default() };
-        assert!(chosen(&file, &pipeline, &Common::default()).is_err());
+        assert!(chosen(&file, &pipeline, &CommonChannels::default()).is_err());
     }
 
     #[test]

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn encodings_of_tables_are_told_apart() {
+    fn encodings_of_tables_are_distinguished() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("channels.tsv");
         std::fs::write(&path, b"name\tunits\nC3\t\xb5V\n").unwrap();

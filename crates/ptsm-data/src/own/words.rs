@@ -24,9 +24,9 @@ impl Words {
 
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Words, D::Error> {
-        struct Read;
+        struct WordsVisitor;
 
-        impl<'de> Visitor<'de> for Read {
+        impl<'de> Visitor<'de> for WordsVisitor {
             type Value = Words;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,6 +57,6 @@ impl<'de> Deserialize<'de> for Words {
             }
         }
 
-        from.deserialize_any(Read)
+        from.deserialize_any(WordsVisitor)
     }
 }

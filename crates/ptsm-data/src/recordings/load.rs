@@ -1,4 +1,4 @@
-//! All chosen people of a data set.
+//! All chosen subjects of a data set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -48,12 +48,12 @@ impl Recordings {
         TaskDeclaration { symmetry: declared.symmetry.among(classes), ..declared }
     }
 
-    /// Trials of all or some people.
+    /// Trials of all or some subjects.
     pub(crate) fn load(
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: LabelHandling<'_>,
+        label_handling: LabelHandling<'_>,
         options: &LoadOptions<'_>,
     ) -> Result<LoadedData> {
         let about = self.set.about();
@@ -64,7 +64,7 @@ impl Recordings {
         };
         let excluded = self.excluded(&found)?;
         let items = self.items(&found, &excluded, subjects)?;
-        let labels = Labels::new(&found.classes, wanted, &about.id)?;
+        let labels = Labels::new(&found.classes, label_handling, &about.id)?;
         let work = Work::new(self, &found.classes, &labels, &pipeline, options)?;
         let (done, lost) = work.all(&items)?;
 
@@ -80,7 +80,7 @@ impl Recordings {
         let labels: BTreeMap<SubjectId, String> = self.set.labels(&self.options)?.into_iter().collect();
         let mut notes = notes(
             &found,
-            &asked(&excluded, &found, subjects),
+            &requested_exclusions(&excluded, &found, subjects),
             subjects,
             &items,
             &prepared,
@@ -92,7 +92,8 @@ impl Recordings {
             .zip(&prepared)
             .flat_map(|(item, prepared)| prepared.measured.iter().map(|measured| (*item, measured)))
             .collect();
-        let findings = findings(&found.classes, &parts, &about.id, self.set.names_subjects(), wanted)?;
+        let findings =
+            findings(&found.classes, &parts, &about.id, self.set.names_subjects(), label_handling)?;
         let exact = same_samples(&parts);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let sketches: Vec<Sketch> = prepared.iter().flat_map(|p| &p.sketches).copied().collect();
@@ -100,15 +101,15 @@ impl Recordings {
         let task = self.task(&trials.layout().classes);
         let trials =
             trials.with_task(task).map_err(|error| Error::Signal { place: about.id.clone(), error })?;
-        let mut people = subject_identities(trials.info(), &places);
+        let mut identities = subject_identities(trials.info(), &places);
         for (item, contents) in items.iter().zip(samples) {
-            people
+            identities
                 .entry(item.subject)
-                .and_modify(|person| contents.into_iter().for_each(|c| person.is_in(c)));
+                .and_modify(|identity| contents.into_iter().for_each(|c| identity.is_in(c)));
         }
-        for (subject, person) in &mut people {
+        for (subject, identity) in &mut identities {
             let number = subject.0.to_string();
-            person.is_called(labels.get(subject).unwrap_or(&number), &self.set.study());
+            identity.is_called(labels.get(subject).unwrap_or(&number), &self.set.study());
         }
         let duplicates = Duplicate::together(within(&trials, &sketches), exact);
         Ok(LoadedData {
@@ -120,7 +121,7 @@ impl Recordings {
             sketches,
             name: about.id,
             fingerprint,
-            people,
+            identities,
             excluded,
             truth: None,
             aligned: false,
@@ -134,7 +135,7 @@ impl Recordings {
         Ok(all.into_iter().collect())
     }
 
-    /// What there is of the people asked for.
+    /// What there is of the subjects asked for.
     pub(crate) fn items<'a>(
         &self,
         found: &'a DataSetFiles,
@@ -172,14 +173,14 @@ pub(crate) fn findings(
     parts: &Parts<'_>,
     id: &str,
     named: bool,
-    wanted: LabelHandling<'_>,
+    label_handling: LabelHandling<'_>,
 ) -> Result<Vec<Problem>> {
-    let told = ReportScope { files: false, paths: !named, remote: false };
-    let mut problems = problems(classes, &[], &[], parts, &told);
+    let scope = ReportScope { files: false, paths: !named, remote: false };
+    let mut problems = problems(classes, &[], &[], parts, &scope);
     problems.retain(|problem| match problem.kind {
         // Told in a note, or of no consequence: an epoch in which channels are zero has channels that stand still.
         ProblemKind::Short | ProblemKind::Gaps | ProblemKind::Zeros => false,
-        ProblemKind::NoTrial => matches!(wanted, LabelHandling::Own),
+        ProblemKind::NoTrial => matches!(label_handling, LabelHandling::Own),
         _ => true,
     });
     match problems.iter().find(|problem| problem.kind == ProblemKind::Trigger) {
@@ -193,8 +194,8 @@ pub(crate) fn findings(
     }
 }
 
-/// Who is left out of the people asked for; where nobody is named, who would be read were they not left out.
-pub(crate) fn asked(
+/// Who is left out of the subjects asked for; where nobody is named, who would be read were they not left out.
+pub(crate) fn requested_exclusions(
     excluded: &[(SubjectId, String)],
     found: &DataSetFiles,
     subjects: Option<&SubjectList>,
@@ -206,7 +207,7 @@ pub(crate) fn asked(
 }
 
 /// The hash of the file that holds an item's samples, which is the largest. Headers, tables and manifests may be the same for several
-/// people.
+/// subjects.
 fn samples(item: &RecordingItem, contents: &[Contents]) -> Option<Hash> {
     let table = |file: &Path| {
         file.extension().is_some_and(|e| ["toml", "tsv", "json", "csv", "eve"].iter().any(|t| e == *t))
@@ -240,16 +241,17 @@ fn join(id: &str, items: &[&RecordingItem], prepared: Vec<EpochedItem>) -> Resul
     Err(Error::Source { id: id.to_string(), message, hint: Some(hint) })
 }
 
-/// Files that are missing of the people asked for.
+/// Files that are missing of the subjects asked for.
 pub(crate) fn missing<'a>(
     found: &'a DataSetFiles,
     subjects: Option<&SubjectList>,
 ) -> Vec<&'a (SubjectId, PathBuf)> {
-    let asked = |(subject, _): &&(SubjectId, PathBuf)| subjects.is_none_or(|list| list.contains(*subject));
-    found.missing.iter().filter(asked).collect()
+    let is_requested =
+        |(subject, _): &&(SubjectId, PathBuf)| subjects.is_none_or(|list| list.contains(*subject));
+    found.missing.iter().filter(is_requested).collect()
 }
 
-/// What the user should know, the same things together; without names of files where people are `named` in them.
+/// What the user should know, the same things together; without names of files where subjects are `named` in them.
 fn notes(
     found: &DataSetFiles,
     excluded: &[(SubjectId, String)],

@@ -14,7 +14,7 @@ use crate::identity::places;
 pub(crate) struct EpochedItem {
     /// None where the item has no trial.
     pub(super) trials: Option<Trials>,
-    /// Where the largest value of each trial is: what people are known by.
+    /// Where the largest value of each trial is: what subjects are known by.
     pub(super) places: Vec<u64>,
     /// What tells epochs that are there twice.
     pub(super) sketches: Vec<Sketch>,
@@ -39,8 +39,8 @@ pub(crate) struct Labels {
 
 impl Labels {
     /// What is wanted of classes a data set has.
-    pub(crate) fn new(present: &[String], wanted: LabelHandling<'_>, id: &str) -> Result<Labels> {
-        let (classes, blind) = match wanted {
+    pub(crate) fn new(present: &[String], label_handling: LabelHandling<'_>, id: &str) -> Result<Labels> {
+        let (classes, blind) = match label_handling {
             LabelHandling::Own => (present.to_vec(), false),
             LabelHandling::Classes(classes) => (classes.to_vec(), false),
             LabelHandling::Unlabelled(classes) => (classes.to_vec(), true),
@@ -104,7 +104,7 @@ pub(crate) fn epoch(
     let refuse = |error| Error::Signal { place: item.place(), error };
     let mut all = EpochedItem::default();
     for part in parts {
-        let RecordingPart { who, signal, notes } = part;
+        let RecordingPart { id, signal, notes } = part;
         all.notes.extend(notes);
         let cut = match signal {
             SignalData::Recording(mut recording) => {
@@ -114,7 +114,7 @@ pub(crate) fn epoch(
                     continue;
                 }
                 let cues: Vec<_> = labels.classes.iter().map(|c| (c.clone(), c.clone())).collect();
-                let cut = pipeline.epoch(&recording, &cues, who).map_err(refuse)?;
+                let cut = pipeline.epoch(&recording, &cues, id).map_err(refuse)?;
                 all.bad += overlapping(&cut.trials, pipeline, &bad);
                 cut
             }
@@ -130,7 +130,7 @@ pub(crate) fn epoch(
                 if !pipeline.window_inside(&layout).map_err(refuse)? {
                     return Err(outside(item, pipeline, &layout));
                 }
-                let (trials, unknown) = epochs(layout, &x, &codes, present, labels, who).map_err(refuse)?;
+                let (trials, unknown) = epochs(layout, &x, &codes, present, labels, id).map_err(refuse)?;
                 all.unknown += unknown;
                 EpochedRecording { trials: pipeline.finish(trials).map_err(refuse)?, short: 0 }
             }
@@ -202,7 +202,7 @@ fn epochs(
     codes: &[String],
     present: &[String],
     labels: &Labels,
-    who: RecordingId,
+    id: RecordingId,
 ) -> ptsm_signal::Result<(Trials, usize)> {
     let one = layout.channels.len() * layout.samples;
     let (mut kept, mut trials) = (Vec::new(), Vec::new());
@@ -210,7 +210,7 @@ fn epochs(
         let Some(label) = labels.label(present, code) else { continue };
         kept.extend_from_slice(signal);
         let cue_s = i as f64 * layout.samples as f64 / layout.rate_hz;
-        trials.push(Trial { label, subject: who.subject, session: who.session, run: who.run, cue_s });
+        trials.push(Trial { label, subject: id.subject, session: id.session, run: id.run, cue_s });
     }
     let unknown = codes.iter().filter(|code| *code == UNKNOWN && !labels.blind).count();
     Ok((Trials::new(layout, kept, trials)?, unknown))

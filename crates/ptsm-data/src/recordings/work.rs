@@ -17,7 +17,7 @@ pub(super) struct Work<'a> {
     recordings: &'a Recordings,
     present: &'a [String],
     labels: &'a Labels,
-    /// Without alignment, which comes when all of a person's trials are there.
+    /// Without alignment, which comes when all of a subject's trials are there.
     pipeline: Pipeline,
     options: &'a LoadOptions<'a>,
     key: Key,

@@ -46,9 +46,9 @@ impl Source {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: LabelHandling<'_>,
+        label_handling: LabelHandling<'_>,
     ) -> Result<LoadedData> {
-        self.load_with(pipeline, subjects, wanted, &LoadOptions::default())
+        self.load_with(pipeline, subjects, label_handling, &LoadOptions::default())
     }
 
     /// The same with what loading may use, and somebody who watches it.
@@ -56,33 +56,35 @@ impl Source {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: LabelHandling<'_>,
+        label_handling: LabelHandling<'_>,
         options: &LoadOptions<'_>,
     ) -> Result<LoadedData> {
-        options.work(|| self.load_here(pipeline, subjects, wanted, options))
+        options.work(|| self.load_here(pipeline, subjects, label_handling, options))
     }
 
     fn load_here(
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: LabelHandling<'_>,
+        label_handling: LabelHandling<'_>,
         options: &LoadOptions<'_>,
     ) -> Result<LoadedData> {
         let files = match self {
             Source::Simulated { cohort, note } => {
                 return self.simulate(cohort, note.as_ref(), pipeline, subjects);
             }
-            Source::Recordings(recordings) => return recordings.load(pipeline, subjects, wanted, options),
+            Source::Recordings(recordings) => {
+                return recordings.load(pipeline, subjects, label_handling, options);
+            }
             Source::File(path) => vec![path.clone()],
             Source::Folder(path) => arrays::files(path)?,
         };
         let place = files[0].parent().filter(|_| files.len() > 1).unwrap_or(&files[0]);
-        let mut arrays = arrays::read(&files, wanted)?;
+        let mut arrays = arrays::read(&files, label_handling)?;
         if let Source::Folder(path) = self {
             arrays.notes.extend(unfinished(path));
         }
-        self.arrays(place, &files, arrays, pipeline, subjects, wanted)
+        self.arrays(place, &files, arrays, pipeline, subjects, label_handling)
     }
 
     fn simulate(
@@ -106,10 +108,10 @@ impl Source {
             .value(cohort)?
             .value(&pipeline)?
             .hex();
-        let mut people = subject_identities(trials.info(), &places(&trials));
+        let mut identities = subject_identities(trials.info(), &places(&trials));
         // Whoever has the same number in a cohort of the same seed has the same head, whatever the other settings are.
-        for (subject, person) in &mut people {
-            person.is_called(&subject.0.to_string(), &format!("simulated {}", cohort.seed));
+        for (subject, identity) in &mut identities {
+            identity.is_called(&subject.0.to_string(), &format!("simulated {}", cohort.seed));
         }
         let truth = Some(cohort.truth_in(trials.layout()));
         let sketches = sketches(&trials);
@@ -123,7 +125,7 @@ impl Source {
             sketches,
             name: self.name(),
             fingerprint,
-            people,
+            identities,
             excluded: vec![],
             truth,
             aligned: false,
@@ -137,12 +139,12 @@ impl Source {
         arrays: Arrays,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: LabelHandling<'_>,
+        label_handling: LabelHandling<'_>,
     ) -> Result<LoadedData> {
         let refuse = |error| Error::Signal { place: place.display().to_string(), error };
         let Arrays { trials, mut notes, labels, prepared, made_from } = arrays;
-        if let (Some(done), Some(wanted)) = (&prepared, pipeline) {
-            same_pipeline(place, done, wanted)?;
+        if let (Some(done), Some(expected)) = (&prepared, pipeline) {
+            same_pipeline(place, done, expected)?;
         }
         let aligned = prepared.is_some();
         let given = pipeline
@@ -160,7 +162,7 @@ impl Source {
         let chosen = choose(trials.subjects(), subjects)?;
         let trials = keep(trials, &chosen).map_err(refuse)?;
         let (findings, exact) =
-            self.measured(&trials, files, &given, wanted).map_err(|error| match error {
+            self.measured(&trials, files, &given, label_handling).map_err(|error| match error {
                 Error::Signal { error, .. } => refuse(error),
                 other => other,
             })?;
@@ -178,12 +180,12 @@ impl Source {
             fingerprint = fingerprint.file(file)?;
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
-        let (mut people, name) = (subject_identities(trials.info(), &places(&trials)), self.name());
+        let (mut identities, name) = (subject_identities(trials.info(), &places(&trials)), self.name());
         for (subject, label) in &labels {
-            people.entry(*subject).and_modify(|person| person.is_called(label, &name));
+            identities.entry(*subject).and_modify(|identity| identity.is_called(label, &name));
         }
         for (subject, hashes) in made_from {
-            people.entry(subject).and_modify(|person| person.hashes.extend(hashes));
+            identities.entry(subject).and_modify(|identity| identity.hashes.extend(hashes));
         }
         let sketches = sketches(&trials);
         let duplicates = Duplicate::together(within(&trials, &sketches), exact);
@@ -197,7 +199,7 @@ impl Source {
             sketches,
             name,
             fingerprint,
-            people,
+            identities,
             excluded: vec![],
             truth: None,
         })
@@ -209,7 +211,7 @@ impl Source {
         trials: &Trials,
         files: &[PathBuf],
         pipeline: &Pipeline,
-        wanted: LabelHandling<'_>,
+        label_handling: LabelHandling<'_>,
     ) -> Result<(Vec<Problem>, Vec<Duplicate>)> {
         let layout = trials.layout();
         let mut runs: BTreeMap<(SubjectId, u32, u32), Vec<usize>> = BTreeMap::new();
@@ -229,7 +231,7 @@ impl Source {
                     .map(|&row| layout.classes[trials.info()[row].label as usize].clone())
                     .collect(),
             };
-            let part = RecordingPart { who: RecordingId { subject, session, run }, signal, notes: vec![] };
+            let part = RecordingPart { id: RecordingId { subject, session, run }, signal, notes: vec![] };
             let item = RecordingItem {
                 subject,
                 session,
@@ -244,7 +246,7 @@ impl Source {
         }
         let parts: Vec<(&RecordingItem, &RecordingMeasures)> =
             measured.iter().map(|(item, of)| (item, of)).collect();
-        let findings = findings(&layout.classes, &parts, &self.name(), true, wanted)?;
+        let findings = findings(&layout.classes, &parts, &self.name(), true, label_handling)?;
         Ok((findings, same_samples(&parts)))
     }
 }
@@ -256,15 +258,15 @@ fn window_s(trials: &Trials) -> [f64; 2] {
 }
 
 /// Refuses to prepare trials in another way than they were prepared before: what was taken off them is not there any more.
-fn same_pipeline(place: &Path, done: &Pipeline, wanted: &Pipeline) -> Result<()> {
-    if done == wanted {
+fn same_pipeline(place: &Path, done: &Pipeline, expected: &Pipeline) -> Result<()> {
+    if done == expected {
         return Ok(());
     }
     let table = |pipeline: &Pipeline| serde_json::to_value(pipeline).unwrap_or_default();
-    let (done, wanted) = (table(done), table(wanted));
-    let keys = done.as_object().into_iter().flatten().filter(|(key, value)| wanted.get(key) != Some(value));
+    let (done, expected) = (table(done), table(expected));
+    let keys = done.as_object().into_iter().flatten().filter(|(key, value)| expected.get(key) != Some(value));
     let each: Vec<String> =
-        keys.map(|(key, value)| format!("`{key}` was {value}, {} is wanted", wanted[key])).collect();
+        keys.map(|(key, value)| format!("`{key}` was {value}, {} is wanted", expected[key])).collect();
     Err(Error::Content {
         path: place.to_path_buf(),
         message: format!("its trials are prepared already: {}", each.join("; ")),

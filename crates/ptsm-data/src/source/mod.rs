@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_told_the_nearest() {
+    fn unknown_names_are_answered_with_the_nearest() {
         let (error, hint) = refused("simulate");
         assert_eq!(error, "data `simulate`: there is no data set, file or folder of this name");
         assert!(hint.starts_with("is `simulated` meant? known are `simulated`, "), "{hint}");

@@ -100,7 +100,7 @@ fn a_file_that_was_replaced_with_its_old_time_is_checked_again() {
 }
 
 #[test]
-fn a_file_without_published_checksum_is_told_of_when_it_changes() {
+fn a_file_without_published_checksum_is_reported_when_it_changes() {
     let place = Place::unpublished(1, 10_000);
     place.succeed();
     let changed = bytes(5, 10_001);

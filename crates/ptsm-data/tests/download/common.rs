@@ -20,9 +20,9 @@ use crate::server::{Manner, Server};
 
 /// A data set of whatever files.
 #[derive(Clone, Debug)]
-pub(crate) struct Made(pub(crate) Vec<RemoteFile>);
+pub(crate) struct FixedFiles(pub(crate) Vec<RemoteFile>);
 
-impl DataSet for Made {
+impl DataSet for FixedFiles {
     fn about(&self) -> DataSetInfo {
         DataSetInfo { id: "made".into(), home: "https://example.org".into(), ..DataSetInfo::default() }
     }
@@ -120,7 +120,7 @@ impl<F: Fn() -> bool> DownloadObserver for Watcher<F> {
 /// A server, files that are published there, and a folder for them.
 pub(crate) struct Place {
     pub(crate) server: Server,
-    pub(crate) set: Made,
+    pub(crate) set: FixedFiles,
     pub(crate) settings: Settings,
     /// What each file should be.
     pub(crate) contents: Vec<Vec<u8>>,
@@ -128,7 +128,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// So many files of so many bytes, with published checksums; one person has each.
+    /// So many files of so many bytes, with published checksums; one subject has each.
     pub(crate) fn new(files: usize, length: usize) -> Place {
         let server = Server::new();
         let contents: Vec<Vec<u8>> = (0..files).map(|i| bytes(i as u64 + 1, length)).collect();
@@ -142,7 +142,7 @@ impl Place {
                 checksum: Checksum::Sha256(sha256(contents)),
             }
         });
-        let set = Made(remotes.collect());
+        let set = FixedFiles(remotes.collect());
         Place { settings: settings(&server), set, contents, server, folder: tempfile::tempdir().unwrap() }
     }
 

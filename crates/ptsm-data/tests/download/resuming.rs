@@ -60,8 +60,8 @@ fn a_file_that_changes_between_two_tries() {
             place.succeed();
             fs::remove_file(place.path(0)).unwrap();
         }
-        let asked: Vec<_> = place.server.requests().into_iter().map(|request| request.from).collect();
-        assert_eq!(asked, [None, Some(4000), None, Some(4000), None]);
+        let offsets: Vec<_> = place.server.requests().into_iter().map(|request| request.from).collect();
+        assert_eq!(offsets, [None, Some(4000), None, Some(4000), None]);
     }
 }
 
@@ -134,7 +134,7 @@ fn stopped_while_a_server_is_silent_and_in_a_long_pause() {
 
 /// Killed after the last byte, before the file had its name.
 #[test]
-fn a_part_that_is_whole_is_not_asked_for() {
+fn a_part_that_is_whole_is_not_requested() {
     let place = Place::new(1, 10_000);
     place.begin(9000);
     let requests = place.server.requests().len();

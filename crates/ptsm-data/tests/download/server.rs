@@ -59,12 +59,12 @@ pub(crate) struct Request {
     pub(crate) nth: usize,
 }
 
-type Answer = Box<dyn FnMut(&Request) -> Manner + Send>;
+type Responder = Box<dyn FnMut(&Request) -> Manner + Send>;
 
 struct State {
     /// Contents and ETag, by path.
     files: Mutex<BTreeMap<String, (Vec<u8>, String)>>,
-    answer: Mutex<Answer>,
+    answer: Mutex<Responder>,
     requests: Mutex<Vec<Request>>,
     /// Bytes of files that were sent.
     sent: AtomicU64,

@@ -9,7 +9,7 @@ use crate::common::{Place, failure, statuses};
 use crate::server::Manner;
 
 #[test]
-fn a_busy_server_is_asked_again_when_it_says() {
+fn a_busy_server_gets_a_new_request_when_it_says() {
     for (status, header, least) in [
         (503, "Retry-After: 1", Duration::from_millis(990)),
         (429, "Retry-After: 1", Duration::from_millis(990)),
@@ -35,7 +35,7 @@ fn a_busy_server_is_asked_again_when_it_says() {
 }
 
 #[test]
-fn a_server_that_stays_busy_is_told_of() {
+fn a_server_that_stays_busy_is_reported() {
     let place = Place::new(1, 1000);
     place.server.answer(|_| Manner::Status(503, ""));
     let (error, hint) = failure(&place.run());
@@ -55,7 +55,7 @@ fn nobody_waits_for_hours() {
 }
 
 #[test]
-fn what_is_refused_is_not_asked_for_again_and_the_others_go_on() {
+fn what_is_refused_is_not_requested_again_and_the_others_go_on() {
     for (status, words) in
         [(404, "may have moved"), (410, "may have moved"), (403, "browser"), (401, "browser")]
     {
@@ -136,7 +136,7 @@ fn a_web_page_is_not_taken_for_a_file() {
 
 /// Else a data set of a thousand files would take hours to fail.
 #[test]
-fn where_nothing_can_be_reached_not_every_file_is_tried() {
+fn where_nothing_can_be_reached_not_every_file_is_attempted() {
     let mut place = Place::new(30, 1000);
     // Nobody listens there any more.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -146,14 +146,14 @@ fn where_nothing_can_be_reached_not_every_file_is_tried() {
     assert_eq!(errors.len(), 30);
     assert!(errors[0].contains("cannot be reached") && errors[0].contains("(4 tries)"), "{}", errors[0]);
     assert!(errors[29].contains("not tried: no other file"), "{}", errors[29]);
-    let tried = errors.iter().filter(|error| error.contains("tries)")).count();
-    assert!((4..=8).contains(&tried), "{tried} were tried");
+    let attempted = errors.iter().filter(|error| error.contains("tries)")).count();
+    assert!((4..=8).contains(&attempted), "{attempted} were tried");
     place.settings.mirror = Some(place.server.url());
     place.succeed();
 }
 
 #[test]
-fn places_that_cannot_be_written_are_told_of() {
+fn places_that_cannot_be_written_are_reported() {
     let place = Place::new(2, 1000);
     fs::write(place.root().join("S001"), "a file where a folder should be").unwrap();
     fs::create_dir_all(place.path(1)).unwrap();

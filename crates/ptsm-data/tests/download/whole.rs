@@ -39,7 +39,7 @@ fn the_lock_file_says_what_was_checked() {
 }
 
 #[test]
-fn only_files_of_the_people_wanted_are_downloaded() {
+fn only_files_of_the_subjects_requested_are_downloaded() {
     let mut place = Place::new(5, 100);
     place.set.0[4].subject = None;
     let plan = place.plan(Some("2-3")).unwrap();
@@ -84,7 +84,7 @@ fn names_that_several_files_have_say_nothing() {
 }
 
 #[test]
-fn so_many_files_at_once_as_asked_for() {
+fn so_many_files_at_once_as_requested() {
     for connections in [1, 3] {
         let mut place = Place::new(6, 20_000);
         place.settings.connections = connections;
@@ -108,7 +108,7 @@ fn progress_goes_from_nothing_to_all() {
 }
 
 #[test]
-fn a_file_whose_length_is_not_told_before() {
+fn a_file_whose_length_is_not_stated_before() {
     let place = Place::unpublished(1, 100_000);
     place.server.answer(|_| Manner::Chunked);
     place.succeed();

@@ -43,7 +43,7 @@ fn asked_for_listing(place: &Place) -> usize {
 }
 
 #[test]
-fn its_checksums_are_used_and_asked_for_once() {
+fn its_checksums_are_used_and_requested_once() {
     let place = record(3);
     publish_listing(&place);
     place.server.answer(|request| {

@@ -22,16 +22,16 @@ fn shared(inside: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Three people, two runs each, and things that are no recordings.
+/// Three subjects, two runs each, and things that are no recordings.
 fn folder() -> Place {
     let place = Place::new();
     let events: Vec<(usize, &str)> = (0..8)
         .map(|i| (50 + 100 * i, if i % 2 == 0 { "S  1" } else { "S  2" }))
         .chain([(980, "S 99")])
         .collect();
-    for person in 1..=3 {
+    for subject in 1..=3 {
         for run in 1..=2 {
-            place.recording(&format!("d/S0{person}/S0{person}R0{run}"), &["C3", "Cz", "C4"], &events);
+            place.recording(&format!("d/S0{subject}/S0{subject}R0{run}"), &["C3", "Cz", "C4"], &events);
         }
     }
     place.write("d/README.txt", "text");
@@ -124,7 +124,7 @@ fn names_with_quotes_and_blanks_survive() {
 }
 
 #[test]
-fn progress_is_told() {
+fn progress_is_reported() {
     let place = folder();
     let heard = std::sync::Mutex::new(vec![]);
     let progress = |done: usize, all: usize| heard.lock().unwrap().push((done, all));
@@ -153,14 +153,14 @@ fn plain_matrices_are_found_in_matlab_files() {
         dims: vec![1, 3],
         values: ["C3", "Cz", "C4"].map(|n| Value::Text(vec![n.into()])).to_vec(),
     };
-    for person in ["subj1", "subj2"] {
+    for subject in ["subj1", "subj2"] {
         let variables = [
             ("EEG", &Value::matrix(vec![channels, length], volts.clone())),
             ("stim", &Value::row(marks.clone())),
             ("srate", &Value::row(vec![200.0])),
             ("chans", &names),
         ];
-        mat::write(&place.at(&format!("m/{person}.mat")), &variables).unwrap();
+        mat::write(&place.at(&format!("m/{subject}.mat")), &variables).unwrap();
     }
     let added = add(&place, "m", None).unwrap();
     assert_eq!((added.recordings, added.subjects, added.unreadable.len()), (2, 2, 0));
@@ -197,7 +197,7 @@ fn files_of_every_format_are_found() {
     assert!(bids.notes[0].contains("this is a BIDS folder"), "{:?}", bids.notes);
 }
 
-/// Five people, 1200 flashes each, 150 of them at what they look at.
+/// Five subjects, 1200 flashes each, 150 of them at what they look at.
 #[test]
 fn the_speller_is_read_after_a_small_edit() {
     let Some(data) = shared("data/p300-8ch") else { return };

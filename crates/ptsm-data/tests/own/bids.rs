@@ -10,13 +10,13 @@ use ptsm_signal::{Pick, Pipeline, SubjectId};
 
 const EVENTS: &str = "onset\tduration\ttrial_type\n1\t1\tleft\n4\t1\tright\n";
 
-/// Two people, two channels each, with tables.
+/// Two subjects, two channels each, with tables.
 fn two() -> Place {
     let place = Place::new();
-    for person in ["01", "02"] {
-        let name = format!("data/sub-{person}/eeg/sub-{person}_task-mi_eeg");
+    for label in ["01", "02"] {
+        let name = format!("data/sub-{label}/eeg/sub-{label}_task-mi_eeg");
         place.recording(&name, &["C3", "C4"], &[(50, "S  1")]);
-        place.write(&format!("data/sub-{person}/eeg/sub-{person}_task-mi_events.tsv"), EVENTS);
+        place.write(&format!("data/sub-{label}/eeg/sub-{label}_task-mi_events.tsv"), EVENTS);
     }
     place
 }
@@ -30,7 +30,7 @@ fn the_folder_of_other_programs_is_read() {
     }
     let source = Source::parse_with("bids:bids", Some(&root), &[]).unwrap();
     assert_eq!(source.name(), "bids:bids");
-    // The two people share one channel and differ in their rates; both events last half a second at least.
+    // The two subjects share one channel and differ in their rates; both events last half a second at least.
     let pipeline = Pipeline { window_s: [0.0, 0.5], rate_hz: Some(100.0), ..plain() };
     let loaded = source.load(Some(&pipeline), None).unwrap();
     assert_eq!((channels(&loaded), labels(&loaded)), (vec!["Cz"], vec!["left", "right", "left", "right"]));
@@ -40,7 +40,7 @@ fn the_folder_of_other_programs_is_read() {
     assert!(loaded.notes.iter().any(|n| n.contains("left out: C3, C4, Fp1, Oz")), "{:?}", loaded.notes);
     let bad = "channels marked as bad are kept, in so many recordings: C4.. (1), Oz (1)";
     assert!(loaded.notes.iter().any(|n| n == bad), "{:?}", loaded.notes);
-    // The inherited rate of 160 Hz is overridden beside the recording of the second person.
+    // The inherited rate of 160 Hz is overridden beside the recording of the second subject.
     assert!(!loaded.notes.iter().any(|n| n.contains("eeg.json")), "{:?}", loaded.notes);
     let names = Pick::Names(vec!["Oz".into(), "Fp1".into()]);
     let list: SubjectList = "2".parse().unwrap();
@@ -56,8 +56,8 @@ fn tables_replace_what_the_file_says_of_events() {
     assert_eq!(loaded.trials.info()[1].cue_s, 4.0);
     assert_eq!(loaded.trials.layout().classes, ["left", "right"]);
     // Without the tables the marks of the file count.
-    for person in ["01", "02"] {
-        std::fs::remove_file(place.at(&format!("data/sub-{person}/eeg/sub-{person}_task-mi_events.tsv")))
+    for label in ["01", "02"] {
+        std::fs::remove_file(place.at(&format!("data/sub-{label}/eeg/sub-{label}_task-mi_events.tsv")))
             .unwrap();
     }
     let loaded = place.load("bids:data", &[]).unwrap();
@@ -136,7 +136,7 @@ fn only_channels_of_everybody_are_used_in_one_order() {
 }
 
 #[test]
-fn people_sessions_and_runs_are_numbered() {
+fn subjects_sessions_and_runs_are_numbered() {
     let place = Place::new();
     place.write("d/events.tsv", EVENTS);
     for name in [
@@ -149,19 +149,20 @@ fn people_sessions_and_runs_are_numbered() {
     ] {
         place.recording(name, &["C3", "C4"], &[]);
     }
-    let who = |with: &[(&str, &str)]| {
+    let trials_of = |with: &[(&str, &str)]| {
         let loaded = place.load("bids:d", with).unwrap();
-        let mut who: Vec<_> = loaded.trials.info().iter().map(|t| (t.subject.0, t.session, t.run)).collect();
-        who.dedup();
-        (who, loaded.notes)
+        let mut owners: Vec<_> =
+            loaded.trials.info().iter().map(|t| (t.subject.0, t.session, t.run)).collect();
+        owners.dedup();
+        (owners, loaded.notes)
     };
-    let (all, notes) = who(&[]);
+    let (all, notes) = trials_of(&[]);
     assert_eq!(all, [(1, 2, 1), (1, 2, 2), (1, 2, 3), (2, 1, 10), (2, 2, 1), (2, 2, 2)]);
     assert!(notes.iter().any(|n| n.contains("several tasks are read together: mi, rest")), "{notes:?}");
     assert!(notes.iter().any(|n| n.contains("share a run are numbered on (1 sessions")), "{notes:?}");
-    assert_eq!(who(&[("task", "rest")]).0, [(1, 2, 1)]);
-    assert_eq!(who(&[("sessions", "post")]).0, [(2, 1, 10)]);
-    assert_eq!(who(&[("runs", "2-20")]).0, [(2, 1, 10), (2, 2, 2)]);
+    assert_eq!(trials_of(&[("task", "rest")]).0, [(1, 2, 1)]);
+    assert_eq!(trials_of(&[("sessions", "post")]).0, [(2, 1, 10)]);
+    assert_eq!(trials_of(&[("runs", "2-20")]).0, [(2, 1, 10), (2, 2, 2)]);
     let (error, hint) = place.refused("bids:d", &[("task", "p300")]);
     assert!(error.contains("`task=p300` is not possible") && hint.contains("mi, rest"), "{error} {hint}");
     assert!(
@@ -171,7 +172,7 @@ fn people_sessions_and_runs_are_numbered() {
             .contains("no recording is of the task")
     );
     assert!(place.refused("bids:d", &[("tasks", "mi")]).1.contains("is `task` meant?"));
-    // Numbers that are people's own stay.
+    // Numbers that are subjects' own stay.
     let place = two();
     let subjects: Vec<_> = place.load("bids:data", &[]).unwrap().trials.subjects().into_iter().collect();
     assert_eq!(subjects, [SubjectId(1), SubjectId(2)]);
@@ -181,13 +182,13 @@ fn people_sessions_and_runs_are_numbered() {
 }
 
 #[test]
-fn no_label_of_a_person_is_in_what_is_loaded() {
+fn no_label_of_a_subject_is_in_what_is_loaded() {
     let place = Place::new();
     place.write("d/events.tsv", EVENTS);
     place.write("d/task-mi_eeg.json", r#"{"SamplingFrequency": 999}"#);
     place.write("d/task-mi_channels.tsv", "name\ttype\tstatus\nC3\tEEG\tbad\nX\tEEG\tgood\n");
-    for person in ["mueller", "schmidt"] {
-        place.recording(&format!("d/sub-{person}/eeg/sub-{person}_task-mi_eeg"), &["C3", "C4"], &[]);
+    for label in ["mueller", "schmidt"] {
+        place.recording(&format!("d/sub-{label}/eeg/sub-{label}_task-mi_eeg"), &["C3", "C4"], &[]);
     }
     let loaded = place.load("bids:d", &[]).unwrap();
     assert!(loaded.notes.len() >= 3, "{:?}", loaded.notes);
@@ -201,7 +202,7 @@ fn no_label_of_a_person_is_in_what_is_loaded() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told() {
+fn what_cannot_be_read_is_reported() {
     let place = two();
     place.write("data/sub-01/eeg/sub-01_task-x_eeg.cnt", "x");
     place.write("data/sub-01/eeg/sub-01_task-y_eeg.EDF.gz", "x");
@@ -242,48 +243,53 @@ fn what_cannot_be_read_is_told() {
     assert_eq!((second.subject, second.memory), (SubjectId(2), 8000));
 }
 
-/// Everybody who was learnt from.
+/// Hashes of all subjects that were trained on.
 fn known(loaded: &LoadedData) -> BTreeSet<String> {
-    loaded.people.values().flat_map(|person| person.hashes.clone()).collect()
+    loaded.identities.values().flat_map(|identity| identity.hashes.clone()).collect()
 }
 
-/// Who of them was learnt from.
-fn met(loaded: &LoadedData, known: &BTreeSet<String>) -> Vec<u32> {
-    loaded.people.iter().filter(|(_, person)| person.is_among(known)).map(|(subject, _)| subject.0).collect()
+/// The subjects among them that were trained on.
+fn recognised(loaded: &LoadedData, known: &BTreeSet<String>) -> Vec<u32> {
+    loaded
+        .identities
+        .iter()
+        .filter(|(_, identity)| identity.is_among(known))
+        .map(|(subject, _)| subject.0)
+        .collect()
 }
 
 #[test]
-fn people_are_recognised_by_their_labels_in_another_session() {
+fn subjects_are_recognised_by_their_labels_in_another_session() {
     let place = Place::new();
-    let add = |person: &str, session: &str| {
-        let name = format!("data/sub-{person}/ses-{session}/eeg/sub-{person}_ses-{session}_task-mi");
+    let add = |label: &str, session: &str| {
+        let name = format!("data/sub-{label}/ses-{session}/eeg/sub-{label}_ses-{session}_task-mi");
         place.recording(&format!("{name}_eeg"), &["C3", "C4"], &[]);
         place.write(&format!("{name}_events.tsv"), EVENTS);
     };
-    ["ben", "eve"].iter().for_each(|person| add(person, "1"));
+    ["ben", "eve"].iter().for_each(|label| add(label, "1"));
     let before = known(&place.load("bids:data", &[]).unwrap());
     // They come again, and somebody who changes everybody's number.
-    ["ada", "ben", "eve"].iter().for_each(|person| add(person, "2"));
+    ["ada", "ben", "eve"].iter().for_each(|label| add(label, "2"));
     let later = place.load("bids:data", &[("sessions", "2")]).unwrap();
-    assert_eq!(met(&later, &before), [2, 3]);
+    assert_eq!(recognised(&later, &before), [2, 3]);
     // A folder called otherwise is another one, unless it says which it is.
     std::fs::rename(place.at("data"), place.at("moved")).unwrap();
-    assert!(met(&place.load("bids:moved", &[("sessions", "2")]).unwrap(), &before).is_empty());
+    assert!(recognised(&place.load("bids:moved", &[("sessions", "2")]).unwrap(), &before).is_empty());
     place.write("moved/dataset_description.json", r#"{"Name": "Hands"}"#);
     let before = known(&place.load("bids:moved", &[("sessions", "1")]).unwrap());
     std::fs::rename(place.at("moved"), place.at("data")).unwrap();
-    assert_eq!(met(&place.load("bids:data", &[("sessions", "2")]).unwrap(), &before), [2, 3]);
+    assert_eq!(recognised(&place.load("bids:data", &[("sessions", "2")]).unwrap(), &before), [2, 3]);
     assert!(before.iter().all(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit())));
 }
 
 #[test]
-fn people_are_recognised_by_their_recordings_under_any_name() {
+fn subjects_are_recognised_by_their_recordings_under_any_name() {
     let place = two();
     let before = known(&place.load("bids:data", &[]).unwrap());
     // Samples of the second under another name, beside a header that is the same for both; other events, another window.
-    for (name, person) in [("x", "02"), ("y", "none")] {
+    for (name, label) in [("x", "02"), ("y", "none")] {
         place.recording(name, &["C3", "C4"], &[(500, "go"), (700, "go")]);
-        let samples = place.at(&format!("data/sub-{person}/eeg/sub-{person}_task-mi_eeg.eeg"));
+        let samples = place.at(&format!("data/sub-{label}/eeg/sub-{label}_task-mi_eeg.eeg"));
         std::fs::copy(samples, place.at(&format!("{name}.eeg"))).ok();
     }
     let entry =
@@ -292,13 +298,13 @@ fn people_are_recognised_by_their_recordings_under_any_name() {
     place.write("m.toml", manifest);
     let shorter = Pipeline { window_s: [0.0, 0.5], ..plain() };
     let loaded = place.source("files:m.toml", &[]).unwrap().load(Some(&shorter), None).unwrap();
-    assert_eq!(met(&loaded, &before), [1]);
+    assert_eq!(recognised(&loaded, &before), [1]);
 }
 
 /// Without its table a recording would have other events, or none.
 #[cfg(unix)]
 #[test]
-fn tables_that_are_not_fetched_are_told_where_they_are_needed() {
+fn tables_that_are_not_fetched_are_reported_where_they_are_needed() {
     for table in ["sub-02/eeg/sub-02_task-mi_events.tsv", "sub-02/eeg/sub-02_task-mi_eeg.json"] {
         let place = two();
         let path = place.at("data").join(table);
@@ -383,9 +389,9 @@ fn trials_that_are_cut_already_are_taken_as_they_are() {
         return;
     }
     let place = Place::new();
-    for person in ["01", "02"] {
+    for label in ["01", "02"] {
         place.write(
-            &format!("d/sub-{person}/eeg/sub-{person}_task-x_eeg.set"),
+            &format!("d/sub-{label}/eeg/sub-{label}_task-x_eeg.set"),
             std::fs::read(&fixture).unwrap(),
         );
     }
@@ -408,7 +414,7 @@ fn trials_that_are_cut_already_are_taken_as_they_are() {
         panic!("no recordings")
     };
     let report = ptsm_data::check::check(&recordings, None, false, &LoadOptions::default()).unwrap();
-    assert_eq!(report.people[0].trials.iter().sum::<usize>(), 2);
+    assert_eq!(report.subjects[0].trials.iter().sum::<usize>(), 2);
     assert_eq!(report.problems[0].kind, ptsm_data::check::ProblemKind::Doubled);
 }
 

@@ -22,12 +22,12 @@ fn good(seed: u64) -> Vec<f32> {
     samples
 }
 
-/// Four good people, of whom the second was changed, and perhaps more of the manifest.
-fn people(change: impl Fn(&mut Vec<f32>), more: &str) -> Place {
-    people_of(good, change, more)
+/// Four good subjects, of whom the second was changed, and perhaps more of the manifest.
+fn cohort(change: impl Fn(&mut Vec<f32>), more: &str) -> Place {
+    cohort_of(good, change, more)
 }
 
-fn people_of(signal: impl Fn(u64) -> Vec<f32>, change: impl Fn(&mut Vec<f32>), more: &str) -> Place {
+fn cohort_of(signal: impl Fn(u64) -> Vec<f32>, change: impl Fn(&mut Vec<f32>), more: &str) -> Place {
     let place = Place::new();
     let mut manifest = EVENTS.to_string();
     for subject in 1..=4 {
@@ -53,7 +53,7 @@ fn checked_as(place: &Place, id: &str, subjects: Option<&str>, labels: bool) -> 
     check(&recordings, subjects.as_ref(), labels, &LoadOptions::default()).unwrap()
 }
 
-/// The one thing that is wrong, which is of the second person.
+/// The one thing that is wrong, which is of the second subject.
 fn only(place: &Place, kind: ProblemKind) -> Problem {
     let report = checked(place);
     assert_eq!(report.problems.len(), 1, "{:#?}", report.problems);
@@ -61,31 +61,31 @@ fn only(place: &Place, kind: ProblemKind) -> Problem {
     assert_eq!((problem.kind, problem.cases.len()), (kind, 1), "{problem:#?}");
     assert_eq!(problem.cases[0].subject, Some(SubjectId(2)));
     assert!(!problem.what.is_empty() && !problem.advice.is_empty());
-    assert_eq!(report.people.iter().map(|p| p.problems).collect::<Vec<_>>(), [0, 1, 0, 0]);
+    assert_eq!(report.subjects.iter().map(|p| p.problems).collect::<Vec<_>>(), [0, 1, 0, 0]);
     assert_eq!(report.damaged(), problem.damage);
     problem
 }
 
 #[test]
 fn good_recordings_have_no_problem() {
-    let place = people(|_| (), "");
+    let place = cohort(|_| (), "");
     let report = checked(&place);
     assert_eq!((report.problems.len(), report.damaged(), report.notes.len()), (0, false, 0), "{report:#?}");
     assert_eq!(
         (report.name.as_str(), &report.classes[..]),
         ("files:m.toml", &["left".to_string(), "right".into()][..])
     );
-    let first = &report.people[0];
+    let first = &report.subjects[0];
     assert_eq!((first.subject, first.recordings, first.sessions, first.channels), (SubjectId(1), 1, 1, 3));
     assert_eq!((first.seconds, &first.rates_hz[..], &first.trials[..]), (40.0, &[100.0][..], &[4, 4][..]));
     assert_eq!((first.label.as_ref(), first.unknown, first.short), (None, 0, 0));
     let some = checked_as(&place, "files:m.toml", Some("3-4"), false);
-    assert_eq!(some.people.iter().map(|p| p.subject.0).collect::<Vec<_>>(), [3, 4]);
+    assert_eq!(some.subjects.iter().map(|p| p.subject.0).collect::<Vec<_>>(), [3, 4]);
 }
 
 #[test]
 fn missing_and_unreadable_files_are_damage() {
-    let place = people(|_| (), "[[recording]]\nfile = \"gone.edf\"\nsubject = 9\n");
+    let place = cohort(|_| (), "[[recording]]\nfile = \"gone.edf\"\nsubject = 9\n");
     place.write("p2.vhdr", "nonsense");
     let report = checked(&place);
     let kinds: Vec<_> = report.problems.iter().map(|p| (p.kind, p.damage)).collect();
@@ -95,20 +95,20 @@ fn missing_and_unreadable_files_are_damage() {
         report.problems[1].cases[0].detail.starts_with("*.vhdr, ")
             || report.problems[1].cases[0].detail.starts_with("*.vhdr: ")
     );
-    let second = &report.people[1];
+    let second = &report.subjects[1];
     assert_eq!((second.recordings, second.problems, second.trials.clone()), (0, 1, vec![0, 0]));
     assert!(report.damaged());
 }
 
 #[test]
 fn samples_that_are_no_numbers_are_damage() {
-    let problem = only(&people(|x| x[LENGTH + 7] = f32::NAN, ""), ProblemKind::NotNumbers);
+    let problem = only(&cohort(|x| x[LENGTH + 7] = f32::NAN, ""), ProblemKind::NotNumbers);
     assert!(problem.damage && problem.cases[0].detail == "1 samples of Cz", "{problem:#?}");
 }
 
 #[test]
 fn the_same_samples_under_two_names_are_damage() {
-    let problem = only(&people(|x| *x = good(1), ""), ProblemKind::Doubled);
+    let problem = only(&cohort(|x| *x = good(1), ""), ProblemKind::Doubled);
     assert!(problem.damage);
     assert_eq!(problem.cases[0].place, "S02 session 1 run 1");
     assert_eq!(problem.cases[0].detail, "the same as S01 session 1 run 1");
@@ -116,10 +116,10 @@ fn the_same_samples_under_two_names_are_damage() {
 
 #[test]
 fn issue_19_nearly_the_same_recording_is_damage_and_loading_tells_it() {
-    // No epoch is like another of the same person, as in an EEG.
+    // No epoch is like another of the same subject, as in an EEG.
     let rough = |seed| noise(NAMES.len(), LENGTH, seed).iter().map(|x| 20.0 * x).collect::<Vec<f32>>();
     // Scaled, moved and smoothed: no sample is the same.
-    let place = people_of(
+    let place = cohort_of(
         rough,
         |x| {
             let first = rough(1);
@@ -135,9 +135,9 @@ fn issue_19_nearly_the_same_recording_is_damage_and_loading_tells_it() {
     let loaded = place.load("files:m.toml", &[]).unwrap();
     let pairs: Vec<_> = loaded.duplicates.iter().map(|d| (d.first.0, d.second.0, d.epochs)).collect();
     assert_eq!(pairs, [(1, 2, 8)]);
-    assert_eq!(people(|_| (), "").load("files:m.toml", &[]).unwrap().duplicates, []);
+    assert_eq!(cohort(|_| (), "").load("files:m.toml", &[]).unwrap().duplicates, []);
     // The very same samples under other events are the same recording too.
-    let exact = people(|x| *x = good(1), "");
+    let exact = cohort(|x| *x = good(1), "");
     let marks = "Mk1=Stimulus,S  1,701,1,0\nMk2=Stimulus,S  2,1301,1,0\n";
     exact.write(
         "p2.vmrk",
@@ -181,7 +181,7 @@ fn issue_19_a_trigger_channel_with_the_name_of_an_electrode_is_refused() {
 
 #[test]
 fn issue_19_loading_tells_what_check_finds_also_from_the_cache() {
-    let place = people(|x| x.iter_mut().for_each(|x| *x *= 1e-6), "");
+    let place = cohort(|x| x.iter_mut().for_each(|x| *x *= 1e-6), "");
     let cache = ptsm_data::Cache::open(&place.at("cache")).unwrap();
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
     for _ in 0..2 {
@@ -193,7 +193,7 @@ fn issue_19_loading_tells_what_check_finds_also_from_the_cache() {
 }
 
 #[test]
-fn odd_scales_are_told() {
+fn odd_scales_are_reported() {
     for (factor, says) in [
         (1e-6, "right for volts"),
         (1e-2, "too small for microvolts"),
@@ -201,19 +201,19 @@ fn odd_scales_are_told() {
         (30.0, "uV, others"),
         (1.0 / 15.0, "uV, others"),
     ] {
-        let problem = only(&people(|x| x.iter_mut().for_each(|x| *x *= factor), ""), ProblemKind::Scale);
+        let problem = only(&cohort(|x| x.iter_mut().for_each(|x| *x *= factor), ""), ProblemKind::Scale);
         assert!(!problem.damage && problem.cases[0].detail.contains(says), "{factor} {problem:#?}");
     }
     // A manifest that says the unit mends it.
-    let place = people(|x| x.iter_mut().for_each(|x| *x *= 1e-6), "");
+    let place = cohort(|x| x.iter_mut().for_each(|x| *x *= 1e-6), "");
     let text = std::fs::read_to_string(place.at("m.toml")).unwrap();
     place.write("m.toml", text.replace("subject = 2\n", "subject = 2\nunit = \"V\"\n"));
     assert!(checked(&place).problems.is_empty());
 }
 
 #[test]
-fn odd_rates_are_told() {
-    let place = people(|_| (), "");
+fn odd_rates_are_reported() {
+    let place = cohort(|_| (), "");
     let text = std::fs::read_to_string(place.at("m.toml")).unwrap();
     place.write("m.toml", text.replace("subject = 2\n", "subject = 2\nrate_hz = 128\n"));
     let problem = only(&place, ProblemKind::Rate);
@@ -221,58 +221,58 @@ fn odd_rates_are_told() {
 }
 
 #[test]
-fn flat_channels_are_told_with_their_share_of_trial_time() {
-    let problem = only(&people(|x| x[2 * LENGTH..].fill(3.0), ""), ProblemKind::Flat);
+fn flat_channels_are_reported_with_their_share_of_trial_time() {
+    let problem = only(&cohort(|x| x[2 * LENGTH..].fill(3.0), ""), ProblemKind::Flat);
     assert_eq!(problem.cases[0].detail, "C4 (100 %)");
     // One of eight trials.
-    let problem = only(&people(|x| x[95..310].fill(3.0), ""), ProblemKind::Flat);
+    let problem = only(&cohort(|x| x[95..310].fill(3.0), ""), ProblemKind::Flat);
     assert_eq!(problem.cases[0].detail, "C3 (12 %)");
 }
 
 #[test]
 fn stillness_between_trials_is_nobodys_fault() {
     // Trials last from 100 to 300, 550 to 750 and so on.
-    let report = checked(&people(|x| x[310..540].fill(3.0), ""));
+    let report = checked(&cohort(|x| x[310..540].fill(3.0), ""));
     assert!(report.problems.is_empty(), "{:#?}", report.problems);
 }
 
 #[test]
-fn clipped_channels_are_told() {
+fn clipped_channels_are_reported() {
     let clip = |x: &mut Vec<f32>| {
         // A slow wave that is cut off at both ends.
         for (t, x) in x[LENGTH..2 * LENGTH].iter_mut().enumerate() {
             *x = (*x * 0.1 + 60.0 * (TAU * 0.5 * t as f32 / 100.0).sin()).clamp(-50.0, 50.0);
         }
     };
-    let report = checked(&people(clip, ""));
+    let report = checked(&cohort(clip, ""));
     let clipped = report.problems.iter().find(|p| p.kind == ProblemKind::Clipped).unwrap();
     assert!(clipped.cases.len() == 1 && clipped.cases[0].detail.starts_with("Cz ("), "{clipped:#?}");
     assert!(!report.damaged());
 }
 
 #[test]
-fn lost_signal_is_told() {
+fn lost_signal_is_reported() {
     let lose = |x: &mut Vec<f32>| (0..3).for_each(|c| x[c * LENGTH + 310..c * LENGTH + 410].fill(0.0));
-    let problem = only(&people(lose, ""), ProblemKind::Zeros);
+    let problem = only(&cohort(lose, ""), ProblemKind::Zeros);
     assert_eq!(problem.cases[0].detail, "1.0 s, from 3.1 s on");
 }
 
 #[test]
-fn gaps_and_trials_that_do_not_fit_are_told() {
-    let place = people(|_| (), "");
+fn gaps_and_trials_that_do_not_fit_are_reported() {
+    let place = cohort(|_| (), "");
     let marks = std::fs::read_to_string(place.at("p2.vmrk")).unwrap();
     place.write("p2.vmrk", format!("{marks}Mk20=New Segment,,1,1,0,20200101000000000000\nMk21=New Segment,,201,1,0,20200101010000000000\n"));
     let report = checked(&place);
-    let told: Vec<_> =
+    let found: Vec<_> =
         report.problems.iter().map(|p| (p.kind, &*p.cases[0].detail, p.cases[0].subject)).collect();
     let second = Some(SubjectId(2));
-    assert_eq!(told, [(ProblemKind::Gaps, "1 gap", second), (ProblemKind::Short, "1 of 8 trials", second)]);
-    assert_eq!((report.people[1].short, report.people[1].trials.clone()), (1, vec![3, 4]));
+    assert_eq!(found, [(ProblemKind::Gaps, "1 gap", second), (ProblemKind::Short, "1 of 8 trials", second)]);
+    assert_eq!((report.subjects[1].short, report.subjects[1].trials.clone()), (1, vec![3, 4]));
 }
 
 #[test]
 fn events_and_classes_are_counted() {
-    let place = people(|_| (), "");
+    let place = cohort(|_| (), "");
     place.write(
         "p2.vmrk",
         "Brain Vision Data Exchange Marker File, Version 1.0\n[Marker Infos]\nMk1=Stimulus,S  1,100,1,0\nMk2=Response,R  7,150,1,0\n",
@@ -288,7 +288,7 @@ fn events_and_classes_are_counted() {
 }
 
 #[test]
-fn labels_and_files_are_told_only_on_request() {
+fn labels_and_files_are_reported_only_on_request() {
     let place = Place::new();
     for (subject, seed) in [("mueller", 1), ("schmidt", 2), ("weber", 1)] {
         let name = format!("d/sub-{subject}/eeg/sub-{subject}_task-x_eeg");
@@ -298,17 +298,17 @@ fn labels_and_files_are_told_only_on_request() {
     assert_eq!(quiet.problems[0].kind, ProblemKind::Doubled);
     let text = format!("{quiet:?}");
     assert!(!text.contains("mueller") && !text.contains("weber"), "{text}");
-    let told = checked_as(&place, "bids:d", None, true);
+    let report = checked_as(&place, "bids:d", None, true);
     assert_eq!(
-        told.people.iter().filter_map(|p| p.label.as_deref()).collect::<Vec<_>>(),
+        report.subjects.iter().filter_map(|p| p.label.as_deref()).collect::<Vec<_>>(),
         ["mueller", "schmidt", "weber"]
     );
-    assert!(told.problems[0].cases[0].place.contains("sub-weber_task-x_eeg.vhdr"));
+    assert!(report.problems[0].cases[0].place.contains("sub-weber_task-x_eeg.vhdr"));
 }
 
 #[test]
 fn progress_counts_recordings() {
-    let place = people(|_| (), "");
+    let place = cohort(|_| (), "");
     let Source::Recordings(recordings) = place.source("files:m.toml", &[]).unwrap() else {
         panic!("no recordings")
     };
@@ -322,8 +322,8 @@ fn progress_counts_recordings() {
 }
 
 #[test]
-fn names_of_files_that_are_missing_or_damaged_are_told_only_on_request() {
-    let place = people(|_| (), "[[recording]]\nfile = \"p5.vhdr\"\nsubject = 5\n");
+fn names_of_files_that_are_missing_or_damaged_are_reported_only_on_request() {
+    let place = cohort(|_| (), "[[recording]]\nfile = \"p5.vhdr\"\nsubject = 5\n");
     std::fs::remove_file(place.at("p3.eeg")).unwrap();
     for id in ["files:m.toml", "bids:d"] {
         if id == "bids:d" {
@@ -340,15 +340,15 @@ fn names_of_files_that_are_missing_or_damaged_are_told_only_on_request() {
         let text = format!("{:?} {:?}", quiet.problems, quiet.notes);
         assert!(!text.contains("p3") && !text.contains("p5"), "{text}");
         assert!(text.contains("*.vhdr: its samples are not there; looked for `*.eeg`"), "{text}");
-        let told = format!("{:?}", checked_as(&place, id, None, true).problems);
-        assert!(told.contains("p5") && told.contains("p3"), "{told}");
+        let problems = format!("{:?}", checked_as(&place, id, None, true).problems);
+        assert!(problems.contains("p5") && problems.contains("p3"), "{problems}");
     }
 }
 
 #[test]
-fn files_of_people_nobody_asked_for_may_be_missing() {
+fn files_of_subjects_nobody_requested_may_be_missing() {
     let more = "[[recording]]\nfile = \"gone.vhdr\"\nsubject = 1\nrun = 2\n";
-    let place = people(|_| (), more);
+    let place = cohort(|_| (), more);
     let missing = |subjects| {
         let report = checked_as(&place, "files:m.toml", subjects, false);
         report.problems.iter().filter(|p| p.kind == ProblemKind::Missing).count()
@@ -360,8 +360,8 @@ fn files_of_people_nobody_asked_for_may_be_missing() {
 }
 
 #[test]
-fn a_check_works_with_the_threads_it_is_given_and_stops_when_told_to() {
-    let place = people(|_| (), "");
+fn a_check_works_with_the_threads_it_is_given_and_stops_on_request() {
+    let place = cohort(|_| (), "");
     let Source::Recordings(recordings) = place.source("files:m.toml", &[]).unwrap() else {
         panic!("no recordings")
     };

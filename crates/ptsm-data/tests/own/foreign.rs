@@ -24,7 +24,7 @@ fn manifest(place: &Place, file: &str, more: &str) {
 }
 
 #[test]
-fn issue_19_a_blank_unit_is_told() {
+fn issue_19_a_blank_unit_is_reported() {
     let place = Place::new();
     edf_file(&place, "a.edf");
     manifest(&place, "a.edf", "");
@@ -52,7 +52,7 @@ fn issue_19_a_blank_unit_is_told() {
 }
 
 #[test]
-fn issue_19_the_unit_eeglab_does_not_state_is_told() {
+fn issue_19_the_unit_eeglab_does_not_state_is_reported() {
     let place = Place::new();
     let text = |text: &str| Value::Text(vec![text.into()]);
     let number = |number: f64| Value::matrix(vec![1, 1], vec![number]);
@@ -87,7 +87,7 @@ fn issue_19_the_unit_eeglab_does_not_state_is_told() {
 }
 
 #[test]
-fn issue_19_recordings_without_events_are_told_so() {
+fn issue_19_recordings_without_events_are_reported() {
     let place = Place::new();
     place.recording("a", &["C3"], &[]);
     manifest(&place, "a.vhdr", "");
@@ -160,7 +160,7 @@ fn issue_19_empty_cut_and_foreign_files_say_what_they_are() {
 }
 
 #[test]
-fn trials_in_spans_annotated_as_bad_are_kept_and_told() {
+fn trials_in_spans_annotated_as_bad_are_kept_and_reported() {
     let place = Place::new();
     place.recording("a", &["C3"], &[]);
     let marks = "Mk1=Stimulus,T1,101,1,0\nMk2=Stimulus,T2,301,1,0\nMk3=Comment,BAD_blink,351,20,0\nMk4=Comment,BAD,151,1,0\n\

@@ -7,7 +7,7 @@ use crate::common::{Place, channels, labels, plain};
 
 const EVENTS: &str = "[events]\nright = [\"Stimulus/S  2\"]\nleft = [\"Stimulus/S  1\", \"Stimulus/S  3\"]\n";
 
-/// Two people of one recording each, with events of three kinds.
+/// Two subjects of one recording each, with events of three kinds.
 fn two(more: &str) -> Place {
     let place = Place::new();
     for subject in ["a", "b"] {
@@ -65,7 +65,7 @@ fn units_rates_and_names_are_corrected() {
     assert_eq!((after.trials.layout().rate_hz, after.trials.info()[0].cue_s), (50.0, 2.0));
     let scaled: Vec<f32> = before.trials.signal(0)[..50].iter().map(|x| x * 1e3).collect();
     assert_eq!(&after.trials.signal(0)[..50], scaled);
-    // Only what both people have is left when all are picked.
+    // Only what both subjects have is left when all are picked.
     let slow = Pipeline { rate_hz: Some(50.0), ..plain() };
     let both = place.source("files:m.toml", &[]).unwrap().load(Some(&slow), None).unwrap();
     assert_eq!((channels(&both), both.trials.len()), (vec!["C3"], 6));
@@ -78,7 +78,7 @@ fn units_rates_and_names_are_corrected() {
 }
 
 #[test]
-fn files_that_are_not_there_are_told() {
+fn files_that_are_not_there_are_reported() {
     let place = two("");
     std::fs::remove_file(place.at("d/b.vhdr")).unwrap();
     let loaded = place.load("files:m.toml", &[]).unwrap();

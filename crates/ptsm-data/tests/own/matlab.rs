@@ -103,13 +103,13 @@ fn issue_19_epochs_of_any_order_are_added_checked_and_read() {
         // Counts of epochs per class.
         let Source::Recordings(recordings) = source else { panic!("no recordings") };
         let report = check(&recordings, None, false, &LoadOptions::default()).unwrap();
-        assert_eq!(report.people[0].trials, [6, 6], "{order:?}");
+        assert_eq!(report.subjects[0].trials, [6, 6], "{order:?}");
         assert!(report.problems.is_empty(), "{:?}", report.problems);
     }
 }
 
 #[test]
-fn issue_19_dimensions_are_inferred_or_asked_for() {
+fn issue_19_dimensions_are_inferred_or_requested() {
     let place = folder();
     let names = cell(["C3", "Cz", "C4"].map(text).to_vec());
     let variables = [
@@ -329,7 +329,7 @@ fn counters_of_samples_and_trials_are_no_onsets() {
 }
 
 #[test]
-fn what_could_be_another_is_told_and_remarked() {
+fn what_could_be_another_is_reported_and_remarked() {
     let place = folder();
     let (x, fs_hz) = (numbers(&[20, 200, 20]), Value::row(vec![100.0]));
     let (block, answer) = (row((0..20).map(|at| 1 + at / 5)), row((0..20).map(|at| at % 2)));
@@ -368,7 +368,7 @@ fn what_could_be_another_is_told_and_remarked() {
 }
 
 #[test]
-fn arrays_of_four_dimensions_are_told_with_an_example() {
+fn arrays_of_four_dimensions_are_reported_with_an_example() {
     for beside in [None, Some(numbers(&[1, 250]))] {
         let place = folder();
         let data = numbers(&[2, 250, 3, 4]);

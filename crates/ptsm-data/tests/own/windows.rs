@@ -8,7 +8,7 @@ use ptsm_data::{AddOptions, AddReport, LoadOptions, Source, add_folder_with};
 use crate::common::{Place, labels, plain};
 use crate::formats::{Fif, fif_from};
 
-/// Three people with ten seconds of rest and ten of a task each.
+/// Three subjects with ten seconds of rest and ten of a task each.
 fn rest_and_task() -> Place {
     let place = Place::new();
     for subject in 1..=3 {
@@ -53,7 +53,7 @@ fn issue_19_one_label_per_recording_from_a_flag_to_epochs() {
     assert!(loaded.notes.is_empty(), "{:?}", loaded.notes);
     let Source::Recordings(recordings) = source else { panic!("no recordings") };
     let report = check(&recordings, None, false, &LoadOptions::default()).unwrap();
-    assert_eq!(report.people[0].trials, [5, 5]);
+    assert_eq!(report.subjects[0].trials, [5, 5]);
     assert!(report.problems.is_empty(), "{:?}", report.problems);
     // Windows that overlap are told, however that comes about.
     place.write("d/d.toml", written.replace("#every_s = 2.0", "every_s = 1.0"));

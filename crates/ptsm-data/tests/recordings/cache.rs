@@ -10,21 +10,21 @@ use ptsm_data::{Cache, LoadOptions, LoadedData, SubjectList};
 use ptsm_signal::{Alignment, Pipeline};
 use tempfile::TempDir;
 
-use super::set::{PEOPLE, RUNS, Small, file, source, write};
+use super::set::{RUNS, SUBJECT_COUNT, SmallDataSet, file, source, write};
 
-const ITEMS: usize = (PEOPLE * RUNS) as usize;
+const ITEMS: usize = (SUBJECT_COUNT * RUNS) as usize;
 
 /// A folder with the data set and one for the cache.
 struct Bench {
     folder: TempDir,
-    set: Small,
+    set: SmallDataSet,
 }
 
 impl Bench {
     fn new() -> Bench {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("data")).unwrap();
-        let bench = Bench { folder, set: Small::default() };
+        let bench = Bench { folder, set: SmallDataSet::default() };
         write(&bench.data());
         bench
     }
@@ -45,7 +45,7 @@ impl Bench {
     fn load_as(
         &self,
         pipeline: Option<&Pipeline>,
-        wanted: LabelHandling<'_>,
+        label_handling: LabelHandling<'_>,
         with: &[(&str, &str)],
         verify: bool,
     ) -> (LoadedData, usize) {
@@ -53,7 +53,7 @@ impl Bench {
         let cache = Cache::open(&self.cache()).unwrap();
         let options = LoadOptions { cache: Some(&cache), verify, ..LoadOptions::default() };
         let source = source(&self.set, &self.data(), with);
-        let loaded = source.load_with(pipeline, None, wanted, &options).unwrap();
+        let loaded = source.load_with(pipeline, None, label_handling, &options).unwrap();
         (loaded, self.set.seen.reads.load(Ordering::SeqCst) - before)
     }
 
@@ -78,14 +78,14 @@ fn the_second_time_nothing_is_read() {
     assert!(plain.notes.iter().any(|note| note.contains("have no known class")), "{:?}", plain.notes);
     assert_eq!(bench.load(), (plain.clone(), ITEMS));
     assert_eq!(bench.load(), (plain.clone(), 0));
-    // Fewer people need fewer entries, and people stay who they are.
+    // Fewer subjects need fewer entries, and subjects stay who they are.
     let cache = Cache::open(&bench.cache()).unwrap();
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
     let some: SubjectList = "2-3".parse().unwrap();
     let source = source(&bench.set, &bench.data(), &[]);
     let some = source.load_with(None, Some(&some), LabelHandling::Own, &options).unwrap();
     assert_eq!(some.trials.len(), 2 * 2 * RUNS as usize);
-    assert!(some.people.iter().all(|(subject, hash)| plain.people[subject] == *hash));
+    assert!(some.identities.iter().all(|(subject, hash)| plain.identities[subject] == *hash));
     assert_eq!(bench.set.seen.reads.load(Ordering::SeqCst), 2 * ITEMS);
 }
 
@@ -118,15 +118,16 @@ fn whatever_trials_depend_on_makes_another_entry() {
     assert_eq!((read, &loaded.trials, &loaded.pipeline), (0, &first.trials, &aligned));
     assert_ne!(loaded.fingerprint, first.fingerprint);
     let shorter = Pipeline { window_s: [0.0, 0.5], ..own.clone() };
-    for (pipeline, wanted, with) in [
+    for (pipeline, label_handling, with) in [
         (&shorter, LabelHandling::Own, &[][..]),
         (&own, LabelHandling::Classes(&classes), &[]),
         (&own, LabelHandling::Unlabelled(&classes), &[]),
         (&own, LabelHandling::Own, &[("gain", "2")]),
     ] {
-        let plain = source(&bench.set, &bench.data(), with).load_as(Some(pipeline), None, wanted).unwrap();
-        assert_eq!(bench.load_as(Some(pipeline), wanted, with, false), (plain.clone(), ITEMS));
-        assert_eq!(bench.load_as(Some(pipeline), wanted, with, false), (plain, 0));
+        let plain =
+            source(&bench.set, &bench.data(), with).load_as(Some(pipeline), None, label_handling).unwrap();
+        assert_eq!(bench.load_as(Some(pipeline), label_handling, with, false), (plain.clone(), ITEMS));
+        assert_eq!(bench.load_as(Some(pipeline), label_handling, with, false), (plain, 0));
     }
 }
 
@@ -134,7 +135,7 @@ fn whatever_trials_depend_on_makes_another_entry() {
 fn a_file_that_moves_or_is_renumbered_is_not_mixed_up() {
     let bench = Bench::new();
     let (first, _) = bench.load();
-    // Two people change places.
+    // Two subjects change places.
     for run in 1..=RUNS {
         let (one, other) = (file(&bench.data(), 1, run), file(&bench.data(), 2, run));
         let aside = bench.data().join("aside");
@@ -144,7 +145,7 @@ fn a_file_that_moves_or_is_renumbered_is_not_mixed_up() {
     }
     let (second, read) = bench.load();
     assert_eq!((second.clone(), read), (bench.plain(), 2 * RUNS as usize));
-    let trials = |loaded: &LoadedData, at: usize| loaded.people.values().nth(at).unwrap().trials.clone();
+    let trials = |loaded: &LoadedData, at: usize| loaded.identities.values().nth(at).unwrap().trials.clone();
     assert_eq!(trials(&second, 0), trials(&first, 1));
 }
 
@@ -227,8 +228,8 @@ fn where_nothing_can_be_kept_trials_are_there_all_the_same() {
     let loaded =
         source(&bench.set, &bench.data(), &[]).load_with(None, None, LabelHandling::Own, &options).unwrap();
     assert_eq!(loaded.trials, plain.trials);
-    let told: Vec<_> = loaded.notes.iter().filter(|note| note.contains("could not be kept")).collect();
-    assert_eq!(told.len(), 1, "{:?}", loaded.notes);
+    let notes: Vec<_> = loaded.notes.iter().filter(|note| note.contains("could not be kept")).collect();
+    assert_eq!(notes.len(), 1, "{:?}", loaded.notes);
 }
 
 #[test]
@@ -241,7 +242,7 @@ fn the_oldest_entries_make_room_and_trials_in_use_stay() {
         let open = fs::File::options().write(true).open(entry).unwrap();
         open.set_modified(SystemTime::now() - Duration::from_secs(1000 + i as u64)).unwrap();
     }
-    // One person is asked for with another pipeline: their new entries take the place of the oldest.
+    // One subject is asked for with another pipeline: their new entries take the place of the oldest.
     let load = |limit: u64, subjects: &str, pipeline: Option<&Pipeline>| {
         let cache = Cache::open(&bench.cache()).unwrap().with_limit(limit);
         let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };

@@ -13,29 +13,29 @@ use ptsm_data::download::RemoteFile;
 use ptsm_data::{Recordings, Result, Source};
 use ptsm_signal::{Band, Channel, Event, FilterKind, Pipeline, Recording, RecordingId, SubjectId};
 
-/// People, and runs of each.
-pub(crate) const PEOPLE: u32 = 4;
+/// Subjects, and runs of each.
+pub(crate) const SUBJECT_COUNT: u32 = 4;
 pub(crate) const RUNS: u32 = 2;
 /// Memory that each item says it takes.
 pub(crate) const MEMORY: u64 = 100;
 
 /// What was done with the data set.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ReadCounts {
     pub(crate) reads: AtomicUsize,
     now: AtomicU64,
     pub(crate) most: AtomicU64,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Small {
-    pub(crate) seen: Arc<Seen>,
+pub(crate) struct SmallDataSet {
+    pub(crate) seen: Arc<ReadCounts>,
 }
 
 const CHOICES: &[DataSetChoice] =
     &[DataSetChoice { name: "gain", default: "1", values: "1|2", about: "how loud" }];
 
-impl DataSet for Small {
+impl DataSet for SmallDataSet {
     fn about(&self) -> DataSetInfo {
         DataSetInfo { id: "small".into(), ..DataSetInfo::default() }
     }
@@ -55,13 +55,15 @@ impl DataSet for Small {
 
     fn find(&self, root: &Path, _: &Options) -> Result<DataSetFiles> {
         let items =
-            (1..=PEOPLE).flat_map(|s| (1..=RUNS).map(move |r| (s, r))).map(|(subject, run)| RecordingItem {
-                subject: SubjectId(subject),
-                session: 1,
-                run,
-                files: vec![file(root, subject, run)],
-                part: String::new(),
-                memory: MEMORY,
+            (1..=SUBJECT_COUNT).flat_map(|s| (1..=RUNS).map(move |r| (s, r))).map(|(subject, run)| {
+                RecordingItem {
+                    subject: SubjectId(subject),
+                    session: 1,
+                    run,
+                    files: vec![file(root, subject, run)],
+                    part: String::new(),
+                    memory: MEMORY,
+                }
             });
         Ok(DataSetFiles {
             items: items.collect(),
@@ -86,7 +88,7 @@ impl DataSet for Small {
         let seed = blake3::hash(&bytes);
         let seed = u64::from_le_bytes(*seed.as_bytes().first_chunk().unwrap());
         let part = RecordingPart {
-            who: RecordingId { subject: item.subject, session: item.session, run: item.run },
+            id: RecordingId { subject: item.subject, session: item.session, run: item.run },
             signal: SignalData::Recording(recording(seed, gain)),
             notes: vec![format!("{} bytes", bytes.len())],
         };
@@ -127,14 +129,14 @@ pub(crate) fn age(file: &Path, seconds: u64) {
 
 /// Writes all files.
 pub(crate) fn write(root: &Path) {
-    for (subject, run) in (1..=PEOPLE).flat_map(|s| (1..=RUNS).map(move |r| (s, r))) {
+    for (subject, run) in (1..=SUBJECT_COUNT).flat_map(|s| (1..=RUNS).map(move |r| (s, r))) {
         let file = file(root, subject, run);
         fs::write(&file, format!("{subject} {run}")).unwrap();
         age(&file, 1000);
     }
 }
 
-pub(crate) fn source(set: &Small, root: &Path, with: &[(&str, &str)]) -> Source {
+pub(crate) fn source(set: &SmallDataSet, root: &Path, with: &[(&str, &str)]) -> Source {
     let with: Vec<_> = with.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
     Source::Recordings(Recordings::new(Arc::new(set.clone()), root, &with).unwrap())
 }

@@ -8,24 +8,24 @@ use std::process::Command;
 use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{Cache, LoadOptions};
 
-use super::set::{PEOPLE, RUNS, Small, age, file, source, write};
+use super::set::{RUNS, SUBJECT_COUNT, SmallDataSet, age, file, source, write};
 
 /// Names the folder to a process that this test started.
 const FOLDER: &str = "PTSM_TEST_TOGETHER";
 
 /// Loads again and again while files change and entries are deleted, and holds every load to one without a cache.
-fn hammer(folder: &Path, who: u32) {
-    let (data, cache) = (folder.join(format!("data{}", who % 2)), folder.join("cache"));
+fn hammer(folder: &Path, process: u32) {
+    let (data, cache) = (folder.join(format!("data{}", process % 2)), folder.join("cache"));
     for round in 0..15u32 {
         // Room for half of what there is: everybody deletes what others use.
         let limit = if round % 5 == 4 { 30_000 } else { 1 << 30 };
         let cache = Cache::open(&cache).unwrap().with_limit(limit);
         let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
-        let source = source(&Small::default(), &data, &[]);
+        let source = source(&SmallDataSet::default(), &data, &[]);
         let kept = source.load_with(None, None, LabelHandling::Own, &options).unwrap();
         let plain = source.load(None, None).unwrap();
         assert_eq!(kept.trials, plain.trials);
-        assert_eq!(kept.people, plain.people);
+        assert_eq!(kept.identities, plain.identities);
         assert_eq!(kept.fingerprint, plain.fingerprint);
     }
 }
@@ -36,9 +36,9 @@ fn one_of_several() {
     let Some(folder) = env::var_os(FOLDER) else { return };
     let folder = PathBuf::from(folder);
     std::thread::scope(|scope| {
-        for who in 0..2 {
+        for process in 0..2 {
             let folder = &folder;
-            scope.spawn(move || hammer(folder, who));
+            scope.spawn(move || hammer(folder, process));
         }
     });
 }
@@ -53,7 +53,7 @@ fn processes_do_not_disturb_each_other() {
         let data = folder.path().join(format!("data{i}"));
         fs::create_dir(&data).unwrap();
         write(&data);
-        // The second folder differs from the first in one person.
+        // The second folder differs from the first in one subject.
         let path = file(&data, 1, 1);
         fs::write(&path, format!("{i} {i}")).unwrap();
         age(&path, 100);
@@ -71,10 +71,10 @@ fn processes_do_not_disturb_each_other() {
     let data = folder.path().join("data0");
     let cache = Cache::open(&folder.path().join("cache")).unwrap();
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
-    let set = Small::default();
+    let set = SmallDataSet::default();
     source(&set, &data, &[]).load_with(None, None, LabelHandling::Own, &options).unwrap();
     let before = set.seen.reads.load(std::sync::atomic::Ordering::SeqCst);
-    assert!(before <= (PEOPLE * RUNS) as usize);
+    assert!(before <= (SUBJECT_COUNT * RUNS) as usize);
     source(&set, &data, &[]).load_with(None, None, LabelHandling::Own, &options).unwrap();
     assert_eq!(set.seen.reads.load(std::sync::atomic::Ordering::SeqCst), before);
     let left = fs::read_dir(folder.path().join("cache/trials")).unwrap();

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{Error, LoadOptions};
 
-use super::set::{MEMORY, PEOPLE, RUNS, Small, source, write};
+use super::set::{MEMORY, RUNS, SUBJECT_COUNT, SmallDataSet, source, write};
 
-const ITEMS: usize = (PEOPLE * RUNS) as usize;
+const ITEMS: usize = (SUBJECT_COUNT * RUNS) as usize;
 
 #[test]
 fn recordings_in_work_stay_below_the_bound() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path());
     for (bound, threads, allowed) in [(0, 4, 1), (MEMORY, 4, 1), (3 * MEMORY + 1, 8, 3), (1 << 40, 2, 2)] {
-        let set = Small::default();
+        let set = SmallDataSet::default();
         let options = LoadOptions { memory: Some(bound), threads: Some(threads), ..LoadOptions::default() };
         let source = source(&set, folder.path(), &[]);
         let loaded = source.load_with(None, None, LabelHandling::Own, &options).unwrap();
@@ -30,24 +30,24 @@ fn recordings_in_work_stay_below_the_bound() {
 fn progress_counts_every_recording_once() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path());
-    let told = Mutex::new(vec![]);
-    let progress = |done: usize, all: usize| told.lock().unwrap().push((done, all));
+    let reported = Mutex::new(vec![]);
+    let progress = |done: usize, all: usize| reported.lock().unwrap().push((done, all));
     let options = LoadOptions { progress: Some(&progress), ..LoadOptions::default() };
-    source(&Small::default(), folder.path(), &[])
+    source(&SmallDataSet::default(), folder.path(), &[])
         .load_with(None, None, LabelHandling::Own, &options)
         .unwrap();
-    let mut told = told.into_inner().unwrap();
-    told.sort();
-    assert_eq!(told, (1..=ITEMS).map(|done| (done, ITEMS)).collect::<Vec<_>>());
+    let mut reported = reported.into_inner().unwrap();
+    reported.sort();
+    assert_eq!(reported, (1..=ITEMS).map(|done| (done, ITEMS)).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_wish_to_stop_is_heard_between_recordings() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path());
-    let set = Small::default();
-    let asked = AtomicUsize::new(0);
-    let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 3;
+    let set = SmallDataSet::default();
+    let calls = AtomicUsize::new(0);
+    let stop = || calls.fetch_add(1, Ordering::SeqCst) >= 3;
     let options = LoadOptions { stop: Some(&stop), threads: Some(1), ..LoadOptions::default() };
     let outcome = source(&set, folder.path(), &[]).load_with(None, None, LabelHandling::Own, &options);
     assert!(matches!(outcome, Err(Error::Stopped)));

@@ -5,7 +5,7 @@ use std::path::Path;
 use ptsm_io::mat::Value;
 
 use super::common::{bare, found, load, notes, paths, refused, save, whose};
-use super::gdf_made::{self, File, Made};
+use super::gdf_made::{self, File, MadeSignal};
 
 const RATE: usize = 250;
 /// Labels as the files have them: most of them say nothing.
@@ -53,7 +53,7 @@ fn save_gdf(
     let sample = |channel: usize, at: usize| {
         if missing.iter().any(|gap| gap.contains(&at)) { i16::MIN } else { value(channel, at) }
     };
-    let signal = |(c, label): (usize, &&'static str)| -> Made {
+    let signal = |(c, label): (usize, &&'static str)| -> MadeSignal {
         let record = |second: usize| (0..RATE).map(|i| sample(c, second * RATE + i)).collect();
         let records: Vec<Vec<i16>> = (0..seconds).map(record).collect();
         gdf_made::counts(label, &records.iter().map(Vec::as_slice).collect::<Vec<_>>())
@@ -160,8 +160,8 @@ fn evaluation_files_take_labels_from_files_of_their_own() {
     assert!(error.to_string().contains("no recording has a trial of its classes"), "{error}");
     let classes = ["a", "b"].map(String::from);
     let source = ptsm_data::Source::Recordings(super::common::recordings(id, folder.path(), &[]));
-    let wanted = ptsm_data::arrays::LabelHandling::Unlabelled(&classes);
-    assert_eq!(source.load_as(Some(&bare([0.0, 1.0])), None, wanted).unwrap().trials.len(), 4);
+    let label_handling = ptsm_data::arrays::LabelHandling::Unlabelled(&classes);
+    assert_eq!(source.load_as(Some(&bare([0.0, 1.0])), None, label_handling).unwrap().trials.len(), 4);
     let item = &found(id, folder.path(), &[]).items[0];
     let recordings = super::common::recordings(id, folder.path(), &[]);
     let parts = recordings.set().read(item, recordings.options(), &bare([0.0, 1.0])).unwrap();

@@ -28,7 +28,7 @@ fn everything_that_should_be_known_of_a_data_set_is_said() {
     assert!(ids.iter().all(|id| listed.contains(id)));
     for set in DATA_SETS {
         let about = set.about();
-        assert!(about.people > 0 && about.title.len() > 20, "{about:?}");
+        assert!(about.subject_count > 0 && about.title.len() > 20, "{about:?}");
         assert!(about.citation.contains("doi:10.") && about.home.starts_with("https://"), "{about:?}");
         assert!(!about.licence.is_empty() && !about.events.is_empty() && !about.pipeline.is_empty());
         assert!(!about.cautions.is_empty(), "{}", about.id);
@@ -92,7 +92,7 @@ fn every_choice_has_a_pipeline_that_works_and_files_to_download() {
 }
 
 #[test]
-fn an_empty_folder_is_told_what_should_be_there() {
+fn an_empty_folder_is_refused_with_what_should_be_there() {
     let folder = tempfile::tempdir().unwrap();
     for set in DATA_SETS {
         for options in choices(*set) {

@@ -223,7 +223,7 @@ fn a_file_of_another_data_set_is_refused() {
 }
 
 #[test]
-fn notes_of_a_file_without_a_wanted_trial_are_told() {
+fn notes_of_a_file_without_a_selected_trial_are_reported() {
     let folder = folder_of("trials", vec![trial(9, "L", 3, 10)]);
     let cells = Value::Cell { dims: vec![1, 3], values: trials() };
     save(&folder.path().join("S4.mat"), &[("trials", &cells)]);

@@ -272,14 +272,14 @@ fn a_file_of_another_experiment_is_refused() {
 }
 
 #[test]
-fn people_are_the_same_in_both_sessions() {
+fn subjects_are_the_same_in_both_sessions() {
     let folder = tempfile::tempdir().unwrap();
     for (session, subject) in [(1, 7), (2, 7), (2, 8)] {
         let phase = Phase::imagery(u64::from(10 * session + subject)).value();
         save_file(folder.path(), "MI", session, subject, [&phase, &phase]);
     }
     let subjects = |session: &str| {
-        load(ID, folder.path(), &[("session", session)], Some(&bare([0.0, 0.2]))).unwrap().people
+        load(ID, folder.path(), &[("session", session)], Some(&bare([0.0, 0.2]))).unwrap().identities
     };
     let (first, second) = (subjects("1"), subjects("2"));
     let [seven, eight] = [7, 8].map(ptsm_signal::SubjectId);

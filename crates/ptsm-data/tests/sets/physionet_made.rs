@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::edf_made::{self, File, Made};
+use super::edf_made::{self, File, MadeSignal};
 
 /// The 64 channels in the order and spelling of the files.
 const CHANNELS: [&str; 64] = [
@@ -44,7 +44,7 @@ impl Run {
     pub(crate) fn save(&self, folder: &Path, subject: u32, run: u32) -> PathBuf {
         std::fs::create_dir_all(folder).unwrap();
         let path = folder.join(format!("S{subject:03}R{run:02}.edf"));
-        let mut signals: Vec<Made> =
+        let mut signals: Vec<MadeSignal> =
             self.channels.iter().enumerate().map(|(c, l)| self.signal(c, l)).collect();
         let blocks: Vec<Vec<u8>> = (0..self.seconds).map(|second| self.texts(second)).collect();
         let blocks: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
@@ -54,7 +54,7 @@ impl Run {
     }
 
     /// Steps that are different in every channel and at every time.
-    fn signal(&self, channel: usize, label: &'static str) -> Made {
+    fn signal(&self, channel: usize, label: &'static str) -> MadeSignal {
         let value = |at: usize| {
             if channel >= self.flat_from { 7 } else { ((at * (channel + 3) * 37) % 211) as i16 - 105 }
         };

@@ -12,7 +12,7 @@ use super::physionet_made::Run;
 
 const ID: &str = "physionet-mi";
 
-/// The imagery runs of left and right of some people in the publisher's tree.
+/// The imagery runs of left and right of some subjects in the publisher's tree.
 fn cohort(root: &Path, subjects: &[u32]) {
     for &subject in subjects {
         for run in [4, 8, 12] {
@@ -118,7 +118,7 @@ fn every_layout_is_found_from_every_folder_on_the_way() {
         let loaded = load(ID, &root, &[], None).unwrap();
         assert_eq!((&loaded.trials, &loaded.fingerprint), (&whole.trials, &whole.fingerprint), "{root:?}");
     }
-    // A link to a person's folder counts as well.
+    // A link to a subject's folder counts as well.
     #[cfg(unix)]
     {
         std::fs::create_dir(folder.path().join("links")).unwrap();
@@ -131,7 +131,7 @@ fn every_layout_is_found_from_every_folder_on_the_way() {
 }
 
 #[test]
-fn people_left_out_and_files_missing_are_named() {
+fn subjects_left_out_and_files_missing_are_named() {
     let folder = tempfile::tempdir().unwrap();
     cohort(folder.path(), &[87, 88, 89]);
     std::fs::remove_file(folder.path().join("S087/S087R08.edf")).unwrap();
@@ -156,7 +156,7 @@ fn people_left_out_and_files_missing_are_named() {
 }
 
 #[test]
-fn ranges_skip_people_left_out_and_notes_keep_to_who_is_asked_for() {
+fn ranges_skip_subjects_left_out_and_notes_keep_to_the_requested_ones() {
     let folder = tempfile::tempdir().unwrap();
     cohort(folder.path(), &[86, 87, 88, 89]);
     std::fs::remove_file(folder.path().join("S087/S087R08.edf")).unwrap();
@@ -300,7 +300,7 @@ fn every_real_recording_becomes_fifteen_trials() {
         assert_eq!(counts.iter().sum::<usize>(), 45, "{subject}");
         assert!((21..=24).contains(&counts[0]), "{subject}: {counts:?}");
     }
-    let trials = loaded.people.values().map(|person| &person.trials);
+    let trials = loaded.identities.values().map(|identity| &identity.trials);
     assert_eq!(trials.collect::<std::collections::BTreeSet<_>>().len(), 40);
     // Nothing odd but one electrode that was not measured for a while, in a file that others call damaged.
     assert_eq!(
@@ -314,7 +314,7 @@ fn every_real_recording_becomes_fifteen_trials() {
 }
 
 #[test]
-fn a_real_person_is_the_same_in_every_layout() {
+fn a_real_subject_is_the_same_in_every_layout() {
     let Some(root) = real() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mne = folder.path().join("MNE-eegbci-data/files/eegmmidb/1.0.0/S001");
@@ -335,6 +335,6 @@ fn a_real_person_is_the_same_in_every_layout() {
     std::fs::rename(&flat, folder.path().join("other")).unwrap();
     for root in [folder.path().join("other"), folder.path().join("MNE-eegbci-data")] {
         assert_eq!(of(&root).trials, plain.trials);
-        assert_eq!(of(&root).people, plain.people);
+        assert_eq!(of(&root).identities, plain.identities);
     }
 }

@@ -270,7 +270,7 @@ impl Acon {
         [source, target]: [Branches; 2],
     ) -> Result<Network> {
         let w = self.weights;
-        let (joint, guess) = g.scoped("critic", |g| -> Result<_> {
+        let (joint, domain_logits) = g.scoped("critic", |g| -> Result<_> {
             let f = g.concat(source.f, target.f, 0)?;
             let h = g.concat(source.h, target.h, 0)?;
             discriminator.apply(g, self, f, h)
@@ -278,9 +278,9 @@ impl Acon {
         let by_time = g.scoped("loss.time", |g| g.cross_entropy(source.z_t, task, 0.0))?;
         let by_frequency = g.scoped("loss.frequency", |g| g.cross_entropy(source.z_f, task, 0.0))?;
         // The input says 0 for labelled and 1 for target trials: the exchanged labels. The discriminator's own are the other way round.
-        let against = g.scoped("loss.domain", |g| g.cross_entropy(guess, domain, 0.0))?;
+        let against = g.scoped("loss.domain", |g| g.cross_entropy(domain_logits, domain, 0.0))?;
         let judged = g.scoped("loss.critic", |g| -> Result<Id> {
-            let (first, second) = (g.slice(guess, 1, 0, 1)?, g.slice(guess, 1, 1, 1)?);
+            let (first, second) = (g.slice(domain_logits, 1, 0, 1)?, g.slice(domain_logits, 1, 1, 1)?);
             let turned = g.concat(second, first, 1)?;
             Ok(g.cross_entropy(turned, domain, 0.0)?)
         })?;
@@ -324,7 +324,7 @@ impl Acon {
                 ("source_frequency", source.z_f),
                 ("target_time", target.z_t),
                 ("target_frequency", target.z_f),
-                ("critic_logits", guess),
+                ("critic_logits", domain_logits),
             ],
             objectives,
             discriminators,

@@ -179,8 +179,8 @@ mod tests {
         let labels: Vec<u32> = numbers(&golden["labels"]).iter().map(|&l| l as u32).collect();
         let csp = Csp::fit(&covariances, &labels, 3, 2).unwrap();
         close(csp.eigenvalues.as_slice(), &numbers(&golden["eigenvalues"]), 1e-12);
-        for (covariance, wanted) in covariances.iter().zip(golden["features"].as_array().unwrap()) {
-            close(csp.features(covariance).unwrap().as_slice(), &numbers(wanted), 1e-11);
+        for (covariance, expected) in covariances.iter().zip(golden["features"].as_array().unwrap()) {
+            close(csp.features(covariance).unwrap().as_slice(), &numbers(expected), 1e-11);
         }
     }
 

@@ -34,13 +34,13 @@ pub(crate) trait Classic: Clone + Serialize + DeserializeOwned + Send + Sync + '
     fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Self::Coefficients>;
 
     /// The probability of every class from one trial `[C, T]`.
-    fn decide(&self, learnt: &Self::Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>>;
+    fn decide(&self, coefficients: &Self::Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>>;
 
     /// Number of fitted parameters.
-    fn parameters(learnt: &Self::Coefficients) -> usize;
+    fn parameters(coefficients: &Self::Coefficients) -> usize;
 
     /// What goes into a file.
-    fn matrices(learnt: &Self::Coefficients) -> NamedMatrices;
+    fn matrices(coefficients: &Self::Coefficients) -> NamedMatrices;
 
     /// The fitted parameters, from their file.
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Self::Coefficients>;
@@ -102,7 +102,7 @@ impl<C: Classic> Decoder for C {
             let fitted = match last {
                 Some((data, fitted)) if std::ptr::eq(data, job.data) => fitted,
                 _ => FittedClassic {
-                    learnt: self.learn(job.data, &Workers::new(run.device, &stop))?,
+                    coefficients: self.learn(job.data, &Workers::new(run.device, &stop))?,
                     settings: self.clone(),
                     layout: job.data.train().layout().clone(),
                     device: run.device.clone(),
@@ -125,14 +125,14 @@ impl<C: Classic> Decoder for C {
 pub(crate) struct FittedClassic<C: Classic> {
     settings: C,
     layout: Layout,
-    learnt: C::Coefficients,
+    coefficients: C::Coefficients,
     device: Device,
 }
 
 impl<C: Classic> FittedClassic<C> {
     pub(crate) fn load(path: &Path, settings: C, layout: &Layout, device: &Device) -> Result<Self> {
-        let learnt = settings.restore(layout, &Matrices::read(path)?)?;
-        Ok(FittedClassic { settings, layout: layout.clone(), learnt, device: device.clone() })
+        let coefficients = settings.restore(layout, &Matrices::read(path)?)?;
+        Ok(FittedClassic { settings, layout: layout.clone(), coefficients, device: device.clone() })
     }
 }
 
@@ -143,16 +143,16 @@ impl<C: Classic> FittedDecoder for FittedClassic<C> {
 
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>> {
         self.layout.expect(trials.layout())?;
-        let decide = |signal: &[f32]| self.settings.decide(&self.learnt, &self.layout, signal);
+        let decide = |signal: &[f32]| self.settings.decide(&self.coefficients, &self.layout, signal);
         let all = Workers::new(&self.device, &|| false).each(trials, decide)?;
         Ok(all.iter().flatten().map(|p| *p as f32).collect())
     }
 
     fn parameters(&self) -> usize {
-        C::parameters(&self.learnt)
+        C::parameters(&self.coefficients)
     }
 
     fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
-        matrices::write(path, header, &C::matrices(&self.learnt))
+        matrices::write(path, header, &C::matrices(&self.coefficients))
     }
 }

@@ -212,10 +212,10 @@ mod tests {
             [("none", Shrinkage::None), ("fixed", Shrinkage::Fixed(0.3)), ("auto", Shrinkage::Auto)]
         {
             let lda = Lda::fit(&features, &labels, 3, shrinkage).unwrap();
-            let wanted = &golden[name];
-            close(lda.weights.transpose().as_slice(), &numbers(&wanted["weights"]), 1e-10);
-            close(lda.biases.as_slice(), &numbers(&wanted["biases"]), 1e-10);
-            close(lda.probabilities(&probe).unwrap().as_slice(), &numbers(&wanted["probabilities"]), 1e-11);
+            let expected = &golden[name];
+            close(lda.weights.transpose().as_slice(), &numbers(&expected["weights"]), 1e-10);
+            close(lda.biases.as_slice(), &numbers(&expected["biases"]), 1e-10);
+            close(lda.probabilities(&probe).unwrap().as_slice(), &numbers(&expected["probabilities"]), 1e-11);
         }
     }
 

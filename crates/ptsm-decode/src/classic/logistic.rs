@@ -43,9 +43,9 @@ impl Logistic {
         features: &DMatrix<f64>,
         labels: &[u32],
         classes: usize,
-        how: Regularisation,
+        regularisation: Regularisation,
     ) -> Result<Logistic> {
-        how.check()?;
+        regularisation.check()?;
         let counts = class_counts(features.nrows(), labels, classes)?;
         if features.iter().any(|v| !v.is_finite()) {
             return Err(Error::trials(
@@ -53,11 +53,11 @@ impl Logistic {
                 "look for missing samples and for flat channels in the signal",
             ));
         }
-        let weight = |class: usize| match how.balanced {
+        let weight = |class: usize| match regularisation.balanced {
             true => labels.len() as f64 / (classes * counts[class]) as f64,
             false => 1.0,
         };
-        let scale = labels.iter().map(|&l| how.inverse_penalty * weight(l as usize));
+        let scale = labels.iter().map(|&l| regularisation.inverse_penalty * weight(l as usize));
         let problem = Problem {
             features,
             across: features.transpose(),
@@ -65,7 +65,7 @@ impl Logistic {
             scale: DVector::from_iterator(labels.len(), scale),
             rows: if classes == 2 { 1 } else { classes },
         };
-        Ok(problem.minimum(how.tolerance))
+        Ok(problem.minimum(regularisation.tolerance))
     }
 
     /// The probability of every class, `[K]`.
@@ -234,10 +234,10 @@ impl Problem<'_> {
             let (moved, slope) = (self.scores(&step), gradient.dot(&step));
             let mut length = 1.0;
             let better = loop {
-                let (to, told) = (&point + &step * length, &scores + &moved * length);
-                let (lower, by_scores, probabilities) = self.value(&to, &told);
+                let (to, new_scores) = (&point + &step * length, &scores + &moved * length);
+                let (lower, by_scores, probabilities) = self.value(&to, &new_scores);
                 if lower <= value + 1e-4 * length * slope {
-                    break Some((to, told, lower, by_scores, probabilities));
+                    break Some((to, new_scores, lower, by_scores, probabilities));
                 }
                 length *= 0.5;
                 if length < 1e-10 {
@@ -273,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn tangent_vectors_are_told_apart_as_scikit_learn_does() {
+    fn tangent_vectors_are_classified_as_scikit_learn_does() {
         let train = covariances(&train_trials());
         let space = TangentSpace::at(karcher_mean(&train).unwrap()).unwrap();
         let vectors: Vec<_> = train.iter().map(|c| space.vector(c).unwrap()).collect();
         let found = Logistic::fit(&rows(&vectors), &labels(12), 2, PLAIN).unwrap();
-        let wanted = [1.19669813, 0.03316145, 0.01461381, -1.29894598, 0.04559463, -0.00674624];
-        close(found.weights.as_slice(), &wanted, 1e-3);
+        let expected = [1.19669813, 0.03316145, 0.01461381, -1.29894598, 0.04559463, -0.00674624];
+        close(found.weights.as_slice(), &expected, 1e-3);
         close(found.biases.as_slice(), &[0.00543532], 1e-3);
         let test = covariances(&test_trials());
         let p = found.probabilities(&space.vector(&test[0]).unwrap()).unwrap();
@@ -320,8 +320,8 @@ mod tests {
             let mut counts = vec![0; classes as usize];
             labels.iter().for_each(|&l| counts[l as usize] += 1);
             for balanced in [false, true] {
-                let how = Regularisation { inverse_penalty: 2.5, balanced, tolerance: 1e-13 };
-                let found = Logistic::fit(&examples(40), &labels, classes as usize, how).unwrap();
+                let regularisation = Regularisation { inverse_penalty: 2.5, balanced, tolerance: 1e-13 };
+                let found = Logistic::fit(&examples(40), &labels, classes as usize, regularisation).unwrap();
                 let even = |l: u32| 40.0 / f64::from(classes) / f64::from(counts[l as usize]);
                 let scales: Vec<f64> =
                     labels.iter().map(|&l| 2.5 * if balanced { even(l) } else { 1.0 }).collect();
@@ -334,15 +334,15 @@ mod tests {
     fn separable_examples_and_large_features_do_no_harm() {
         let labels: Vec<u32> = (0..20).map(|i| u32::from(i >= 10)).collect();
         let features = DMatrix::from_fn(20, 1, |i, _| 1e5 * (i as f64 - 9.5));
-        let how = Regularisation { inverse_penalty: 1e6, ..PLAIN };
-        let found = Logistic::fit(&features, &labels, 2, how).unwrap();
+        let regularisation = Regularisation { inverse_penalty: 1e6, ..PLAIN };
+        let found = Logistic::fit(&features, &labels, 2, regularisation).unwrap();
         assert!(found.probabilities(&[1e9]).unwrap()[1] > 0.999 && found.weights[0].is_finite());
     }
 
     #[test]
     fn data_that_cannot_be_fitted_are_refused() {
-        let refused = |features: &DMatrix<f64>, labels: &[u32], how| {
-            Logistic::fit(features, labels, 2, how).unwrap_err().to_string()
+        let refused = |features: &DMatrix<f64>, labels: &[u32], regularisation| {
+            Logistic::fit(features, labels, 2, regularisation).unwrap_err().to_string()
         };
         let labels = labels(8);
         assert!(refused(&examples(7), &labels, PLAIN).contains("7 examples"));

@@ -27,12 +27,12 @@ impl Tangent {
         covariances: &[DMatrix<f64>],
         labels: &[u32],
         classes: usize,
-        how: Regularisation,
+        regularisation: Regularisation,
     ) -> Result<Tangent> {
         let space = TangentSpace::at(karcher_mean(covariances)?)?;
         let some = covariances.par_chunks(TOGETHER).map(|some| space.vectors(some));
         let vectors = some.collect::<ptsm_signal::Result<Vec<_>>>()?.concat();
-        let logistic = Logistic::fit(&rows(&vectors), labels, classes, how)?;
+        let logistic = Logistic::fit(&rows(&vectors), labels, classes, regularisation)?;
         Ok(Tangent { space, logistic })
     }
 

@@ -155,8 +155,8 @@ mod tests {
     #[test]
     fn filters_and_covariances_are_those_of_pyriemann() {
         let xdawn = Xdawn::fit(&moments(&train_trials()), 1).unwrap();
-        let wanted = [[0.02890938, 0.04012634, 0.99877631], [0.03549422, -0.01369508, 0.99927604]];
-        close(xdawn.filters.transpose().as_slice(), wanted.as_flattened(), 1e-7);
+        let expected = [[0.02890938, 0.04012634, 0.99877631], [0.03549422, -0.01369508, 0.99927604]];
+        close(xdawn.filters.transpose().as_slice(), expected.as_flattened(), 1e-7);
         let covariance = xdawn.covariance(&train_trials()[0], true, Estimator::Scm);
         let first: Vec<f64> = covariance.row(0).iter().copied().collect();
         close(&first, &[0.11438994163, -0.07521839724, -0.01881163471, -0.01951732486], 1e-9);
@@ -182,8 +182,8 @@ mod tests {
         let own = estimate(signal, 3, Estimator::Scm);
         close(covariance.view((4, 4), (3, 3)).into_owned().as_slice(), own.as_slice(), 1e-15);
         let turned = xdawn.covariance(signal, true, Estimator::Scm);
-        let wanted = &xdawn.filters * own * xdawn.filters.transpose();
-        close(turned.view((4, 4), (4, 4)).into_owned().as_slice(), wanted.as_slice(), 1e-12);
+        let expected = &xdawn.filters * own * xdawn.filters.transpose();
+        close(turned.view((4, 4), (4, 4)).into_owned().as_slice(), expected.as_slice(), 1e-12);
     }
 
     #[test]

@@ -177,10 +177,10 @@ impl Architecture for CslpAe {
 
     /// The network of a training step, which takes [`batch`](Self::batch) trials of known subjects.
     fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        let wanted = self.batch(shape.subjects, shape.classes);
-        if shape.subjects == 0 || batch != wanted {
+        let needed = self.batch(shape.subjects, shape.classes);
+        if shape.subjects == 0 || batch != needed {
             return Err(Error::Configuration(format!(
-                "a training step of CSLP-AE takes {wanted} trials of at least 1 subject, got {batch} of {}",
+                "a training step of CSLP-AE takes {needed} trials of at least 1 subject, got {batch} of {}",
                 shape.subjects
             )));
         }
@@ -217,9 +217,9 @@ impl CslpAe {
             linear(g, "linear", features, shape.classes)
         })?;
         // Pairs of one task have every class equally often, pairs of one subject have what there is.
-        let by_person = if training { self.pairs(shape.subjects, shape.classes)[0].count() } else { 0 };
+        let by_subject = if training { self.pairs(shape.subjects, shape.classes)[0].count() } else { 0 };
         let loss = g.scoped("loss", |g| -> Result<Id> {
-            let (from, trials) = (2 * by_person, batch - 2 * by_person);
+            let (from, trials) = (2 * by_subject, batch - 2 * by_subject);
             let (logits, task) = (g.slice(logits, 0, from, trials)?, g.slice(task, 0, from, trials)?);
             Ok(g.cross_entropy(logits, task, 0.0)?)
         })?;
@@ -259,12 +259,12 @@ impl CslpAe {
         if !self.permute {
             return Ok(own);
         }
-        let [by_person, by_task] = self.pairs(shape.subjects, shape.classes).map(Pairs::count);
+        let [by_subject, by_task] = self.pairs(shape.subjects, shape.classes).map(Pairs::count);
         let mut swapped = |x: Id, from: usize, pairs: usize, before: bool| -> Result<Id> {
             let first = g.slice(x, 0, from, pairs)?;
             let second = g.slice(x, 0, from + pairs, pairs)?;
             let turned = g.concat(second, first, 0)?;
-            let all = 2 * (by_person + by_task);
+            let all = 2 * (by_subject + by_task);
             Ok(if before {
                 let rest = g.slice(x, 0, 2 * pairs, all - 2 * pairs)?;
                 g.concat(turned, rest, 0)?
@@ -274,8 +274,8 @@ impl CslpAe {
             })
         };
         Ok(Latents {
-            subject: swapped(own.subject, 0, by_person, true)?,
-            task: swapped(own.task, 2 * by_person, by_task, false)?,
+            subject: swapped(own.subject, 0, by_subject, true)?,
+            task: swapped(own.task, 2 * by_subject, by_task, false)?,
         })
     }
 
@@ -290,30 +290,30 @@ impl CslpAe {
     ) -> Result<()> {
         let scale = |g: &mut Graph, name: &str| g.parameter(name, &[], Init::Constant(FIRST_SCALE.ln()));
         let scales = [scale(g, "contrast.subject")?, scale(g, "contrast.task")?];
-        let who = match self.joint() {
+        let subject_logits = match self.joint() {
             true => {
                 let latents = network.values[0].1;
-                let who = g.scoped("subject_head", |g| -> Result<Id> {
+                let subject_logits = g.scoped("subject_head", |g| -> Result<Id> {
                     let features = g.flatten(latents)?;
                     linear(g, "linear", features, shape.subjects)
                 })?;
-                Some(who)
+                Some(subject_logits)
             }
             false => None,
         };
         let Some(StepTensors { x, y, own, task }) = step else { return Ok(()) };
         let subject = g.labels("subject", &[g.shape(x)[0]], shape.subjects)?;
-        let [by_person, by_task] = self.pairs(shape.subjects, shape.classes);
+        let [by_subject, by_task] = self.pairs(shape.subjects, shape.classes);
         let mut from = 0;
         let mut losses: Vec<(&'static str, Id)> = vec![];
         for (pairs, latents, labels, scale, names) in [
-            (by_person, own.subject, subject, scales[0], ["subject_permutation", "subject_contrast"]),
+            (by_subject, own.subject, subject, scales[0], ["subject_permutation", "subject_contrast"]),
             (by_task, own.task, task, scales[1], ["task_permutation", "task_contrast"]),
         ] {
             let n = pairs.count();
-            let wanted = g.slice(x, 0, from, 2 * n)?;
+            let other_side = g.slice(x, 0, from, 2 * n)?;
             let given = g.slice(y, 0, from, 2 * n)?;
-            losses.push((names[0], distance(g, given, wanted)?));
+            losses.push((names[0], distance(g, given, other_side)?));
             if self.contrast {
                 let mut side = |from: usize| -> Result<Id> {
                     let part = g.slice(latents, 0, from, n)?;
@@ -329,10 +329,10 @@ impl CslpAe {
             }
             from += 2 * n;
         }
-        if let Some(who) = who {
-            let n = 2 * by_person.count();
-            let (who, subject) = (g.slice(who, 0, 0, n)?, g.slice(subject, 0, 0, n)?);
-            losses.push(("subject", g.cross_entropy(who, subject, 0.0)?));
+        if let Some(subject_logits) = subject_logits {
+            let n = 2 * by_subject.count();
+            let (subject_logits, subject) = (g.slice(subject_logits, 0, 0, n)?, g.slice(subject, 0, 0, n)?);
+            losses.push(("subject", g.cross_entropy(subject_logits, subject, 0.0)?));
         }
         let mut own = losses[0].1;
         for (_, loss) in &losses[1..] {

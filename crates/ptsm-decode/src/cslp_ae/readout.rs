@@ -7,7 +7,8 @@ use crate::classic::{Logistic, Regularisation};
 use crate::error::Result;
 
 /// Classes count equally, as they do in the pairs from which the latents were learnt.
-const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-5 };
+const REGULARISATION: Regularisation =
+    Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-5 };
 
 /// Learns classes from latents `[n, F]` and makes the network's linear head say the same.
 pub(super) fn fit(
@@ -28,7 +29,7 @@ pub(super) fn fit(
         column /= deviation;
         standard.push((mean, deviation));
     }
-    let found = Logistic::fit(&x, labels, classes, HOW)?;
+    let found = Logistic::fit(&x, labels, classes, REGULARISATION)?;
     // Standardised and weighed is weighed otherwise and shifted. Of two classes the first has no weights.
     let first = classes - found.weights.nrows();
     let mut weights = vec![0.0f32; classes * features];

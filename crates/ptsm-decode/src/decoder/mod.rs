@@ -37,8 +37,8 @@ pub trait Decoder: Send + Sync {
     }
 
     /// Refuses trials that it could not be adapted to ([`FittedDecoder::adapt_unlabelled`]), so that this is known before the fit.
-    fn check_unlabelled(&self, people: &Unlabelled<'_>) -> Result<()> {
-        let _ = people;
+    fn check_unlabelled(&self, subjects: &Unlabelled<'_>) -> Result<()> {
+        let _ = subjects;
         Ok(())
     }
 
@@ -66,8 +66,8 @@ impl dyn Decoder {
     }
 
     /// Refuses test subjects that it could not be adapted to under this access ([`FittedDecoder::adapt_unlabelled`]).
-    pub fn check_subjects(&self, people: &Subset<'_>, access: TargetAccess) -> Result<()> {
-        shown(people, access).map_or(Ok(()), |people| self.check_unlabelled(&people))
+    pub fn check_subjects(&self, subjects: &Subset<'_>, access: TargetAccess) -> Result<()> {
+        unlabelled_part(subjects, access).map_or(Ok(()), |subjects| self.check_unlabelled(&subjects))
     }
 
     /// Does all jobs and answers in their order.
@@ -92,13 +92,13 @@ pub trait FittedDecoder: Send + Sync {
     /// The trials it is for.
     fn layout(&self) -> &Layout;
 
-    /// OutputClass probabilities `[n, K]`, each trial by itself.
+    /// Class probabilities `[n, K]`, each trial by itself.
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>>;
 
     /// Unlabelled adaptation: what the decoder becomes once it has seen unlabelled trials of subjects, each session by itself; none for one that does not adapt.
     /// Whoever hands out data calls `with_target_access`, which calls this where the method may look.
-    fn adapt_unlabelled(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
-        let _ = people;
+    fn adapt_unlabelled(&self, subjects: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
+        let _ = subjects;
         Ok(None)
     }
 
@@ -114,16 +114,16 @@ pub trait FittedDecoder: Send + Sync {
     fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()>;
 
     /// Few-shot adaptation: adapts a copy to one subject by a few labelled trials.
-    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<AdaptedDecoder> {
-        let _ = (calibration, how);
+    fn adapt(&self, calibration: &Subset<'_>, adaptation: &Adaptation) -> Result<AdaptedDecoder> {
+        let _ = (calibration, adaptation);
         Err(Error::Configuration(
             "this decoder has nothing to adapt; `ptsm models` says which have (\"few-shot\")".into(),
         ))
     }
 
     /// The trials as they might look if they were of the subject whose other trials are given, `[n, C, T]`, in the unit of those trials.
-    fn convert(&self, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
-        let _ = (trials, person);
+    fn convert(&self, trials: &Subset<'_>, like: &Subset<'_>) -> Result<Vec<f32>> {
+        let _ = (trials, like);
         Err(cannot_convert())
     }
 
@@ -139,7 +139,7 @@ pub trait FittedDecoder: Send + Sync {
         Ok(None)
     }
 
-    /// The same decoder with what it has learnt drawn anew, as before a training with this seed: what knows nothing should look different.
+    /// The same decoder with its parameters randomised, as before a training with this seed: what knows nothing should look different.
     /// None where nothing begins at random (the classic ones) or the statistics of sessions it was adapted to would not fit any more (TSMNet).
     fn with_random_parameters(&self, seed: u64) -> Result<Option<Box<dyn FittedDecoder>>> {
         let _ = seed;
@@ -159,17 +159,17 @@ impl dyn FittedDecoder + '_ {
     /// look.
     pub fn with_target_access(
         &self,
-        people: &Subset<'_>,
+        subjects: &Subset<'_>,
         access: TargetAccess,
     ) -> Result<Option<Box<dyn FittedDecoder>>> {
-        shown(people, access).map_or(Ok(None), |people| self.adapt_unlabelled(&people))
+        unlabelled_part(subjects, access).map_or(Ok(None), |subjects| self.adapt_unlabelled(&subjects))
     }
 }
 
 /// What a decoder is shown of subjects before it decodes them: of a part, the first trials of each session.
-fn shown<'a>(people: &Subset<'a>, access: TargetAccess) -> Option<Unlabelled<'a>> {
+fn unlabelled_part<'a>(subjects: &Subset<'a>, access: TargetAccess) -> Option<Unlabelled<'a>> {
     match access {
-        TargetAccess::Unlabelled { fraction } => Some(people.first_of_sessions(fraction).unlabelled()),
+        TargetAccess::Unlabelled { fraction } => Some(subjects.first_of_sessions(fraction).unlabelled()),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ use crate::training::signals;
 pub(super) fn adapt(
     network: &FittedNetwork,
     trials: &Subset<'_>,
-    how: &Adaptation,
+    adaptation: &Adaptation,
 ) -> Result<AdaptedDecoder> {
     if trials.len() < 2 {
         return Err(Error::trials(
@@ -24,16 +24,16 @@ pub(super) fn adapt(
             "give at least one of each class",
         ));
     }
-    if how.steps == 0 || !(how.rate.is_finite() && how.rate > 0.0) {
-        let (steps, rate) = (how.steps, how.rate);
+    if adaptation.steps == 0 || !(adaptation.rate.is_finite() && adaptation.rate > 0.0) {
+        let (steps, rate) = (adaptation.steps, adaptation.rate);
         return Err(Error::Configuration(format!(
             "adaptation needs at least 1 step and a rate above 0, got {steps} and {rate}"
         )));
     }
     let everything: Vec<usize> = (0..trials.len()).collect();
-    let guard = how.guard.then(|| judge(network, trials, how)).transpose()?;
+    let guard = adaptation.guard.then(|| judge(network, trials, adaptation)).transpose()?;
     let fitted = if guard.is_none_or(|g| g.kept) {
-        tune(network, trials, &[everything], how)?.remove(0)
+        tune(network, trials, &[everything], adaptation)?.remove(0)
     } else {
         network.clone()
     };
@@ -44,14 +44,14 @@ pub(super) fn adapt(
 const AT_ONCE: usize = 8;
 
 /// Leave-one-out over the calibration trials.
-fn judge(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptation) -> Result<AdaptationGuard> {
+fn judge(network: &FittedNetwork, trials: &Subset<'_>, adaptation: &Adaptation) -> Result<AdaptationGuard> {
     let labels = trials.labels();
     let (n, classes) = (trials.len(), trials.layout().classes.len());
     let before = network.probabilities(trials)?;
     let mut tuned = vec![];
     let others: Vec<Vec<usize>> = (0..n).map(|i| (0..n).filter(|&j| j != i).collect()).collect();
     for (g, group) in others.chunks(AT_ONCE).enumerate() {
-        for (i, network) in tune(network, trials, group, how)?.iter().enumerate() {
+        for (i, network) in tune(network, trials, group, adaptation)?.iter().enumerate() {
             tuned.extend(network.probabilities(&trials.at(&[g * AT_ONCE + i]))?);
         }
     }
@@ -69,7 +69,7 @@ fn tune(
     network: &FittedNetwork,
     trials: &Subset<'_>,
     groups: &[Vec<usize>],
-    how: &Adaptation,
+    adaptation: &Adaptation,
 ) -> Result<Vec<FittedNetwork>> {
     let batch = groups[0].len();
     let built = network.build(batch)?;
@@ -82,8 +82,8 @@ fn tune(
     let task: Vec<u32> = groups.iter().flatten().map(|&place| labels[place]).collect();
     let slices = signals(trials.set(), &rows);
     let feeds = [("x", Feed::Slices(&slices)), ("task", Feed::Labels(&task))];
-    let (rates, active) = (vec![how.rate; groups.len()], vec![true; groups.len()]);
-    for _ in 0..how.steps {
+    let (rates, active) = (vec![adaptation.rate; groups.len()], vec![true; groups.len()]);
+    for _ in 0..adaptation.steps {
         step.run(&mut parameters, &feeds, &rates, &active)?;
     }
     (0..groups.len()).map(|r| Ok(network.with(parameters.spread(r, &[0])?))).collect()

@@ -54,12 +54,12 @@ impl Decoder for Recipe {
 
     fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
         let network = self.network.build(shape(layout, 0), 2)?;
-        Ok(Some(learnt(network.graph.tensors())))
+        Ok(Some(trainable_numbers(network.graph.tensors())))
     }
 }
 
 /// Numbers that training moves.
-fn learnt(tensors: &[Tensor]) -> usize {
+fn trainable_numbers(tensors: &[Tensor]) -> usize {
     tensors.iter().filter(|t| t.trainable).map(|t| t.shape.iter().product::<usize>()).sum()
 }
 
@@ -223,7 +223,7 @@ impl FittedDecoder for FittedNetwork {
     }
 
     fn parameters(&self) -> usize {
-        learnt(self.parameters.tensors())
+        trainable_numbers(self.parameters.tensors())
     }
 
     fn known_subjects(&self) -> usize {
@@ -234,9 +234,9 @@ impl FittedDecoder for FittedNetwork {
         Ok(self.parameters.save(0, path, header)?)
     }
 
-    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<AdaptedDecoder> {
+    fn adapt(&self, calibration: &Subset<'_>, adaptation: &Adaptation) -> Result<AdaptedDecoder> {
         self.layout.expect(calibration.layout())?;
-        few_shot::adapt(self, calibration, how)
+        few_shot::adapt(self, calibration, adaptation)
     }
 
     fn convert(&self, trials: &Subset<'_>, subject: &Subset<'_>) -> Result<Vec<f32>> {
@@ -252,12 +252,12 @@ impl FittedDecoder for FittedNetwork {
     }
 
     fn with_random_parameters(&self, seed: u64) -> Result<Option<Box<dyn FittedDecoder>>> {
-        let mut drawn = Parameters::new(&self.build(2)?.graph, &[seed])?;
+        let mut randomised = Parameters::new(&self.build(2)?.graph, &[seed])?;
         // Statistics are measured, not learnt.
         for tensor in self.parameters.tensors().iter().filter(|t| !t.trainable) {
-            drawn.set(0, &tensor.name, self.parameters.get(0, &tensor.name)?)?;
+            randomised.set(0, &tensor.name, self.parameters.get(0, &tensor.name)?)?;
         }
-        Ok(Some(Box::new(self.with(drawn))))
+        Ok(Some(Box::new(self.with(randomised))))
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) struct SubjectPool {
 }
 
 impl SubjectPool {
-    /// `subjects` x `trials` in a batch; with fewer people than that, more trials of each.
+    /// `subjects` x `trials` in a batch; with fewer subjects than that, more trials of each.
     fn new(train: &Subset<'_>, subjects: usize, trials: usize) -> SubjectPool {
         let classes = train.layout().classes.len();
         let by_subject = train.subjects().into_iter().map(|subject| {
@@ -121,7 +121,7 @@ impl SubjectPool {
     /// All rows of an epoch, batch after batch, of one seed.
     fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
         let mut rng = stream(seed, Purpose::Batches, epoch, 0);
-        let mut people = ShuffledCycle::new((0..self.subjects.len()).collect(), &mut rng);
+        let mut subjects = ShuffledCycle::new((0..self.subjects.len()).collect(), &mut rng);
         let mut trials: Vec<Vec<ShuffledCycle<u32>>> = self
             .subjects
             .iter()
@@ -131,11 +131,11 @@ impl SubjectPool {
         let mut rows = Vec::with_capacity(self.steps * self.batch());
         for _ in 0..self.steps {
             for _ in 0..self.together {
-                let person = people.next(&mut rng);
+                let subject = subjects.next(&mut rng);
                 for _ in 0..self.each {
-                    let classes = &mut trials[person];
-                    let class = turn[person] % classes.len();
-                    turn[person] += 1;
+                    let classes = &mut trials[subject];
+                    let class = turn[subject] % classes.len();
+                    turn[subject] += 1;
                     rows.push(classes[class].next(&mut rng));
                 }
             }
@@ -154,9 +154,9 @@ pub(super) struct PairSampler {
 
 impl PairSampler {
     fn new(train: &Subset<'_>, trials: usize) -> PairSampler {
-        let rows = |wanted: &dyn Fn(&Trial) -> bool| -> Vec<u32> {
+        let rows = |is_of: &dyn Fn(&Trial) -> bool| -> Vec<u32> {
             let rows = train.rows().iter().zip(train.info());
-            rows.filter(|(_, info)| wanted(info)).map(|(&row, _)| row as u32).collect()
+            rows.filter(|(_, info)| is_of(info)).map(|(&row, _)| row as u32).collect()
         };
         let by_subject: Vec<_> = train.subjects().into_iter().map(|s| rows(&|t| t.subject == s)).collect();
         let classes = train.layout().classes.len() as u32;
@@ -189,22 +189,22 @@ impl PairSampler {
 /// Cards drawn in random order, shuffled again when all have been.
 struct ShuffledCycle<T> {
     cards: Vec<T>,
-    drawn: usize,
+    next: usize,
 }
 
 impl<T: Copy> ShuffledCycle<T> {
     fn new(mut cards: Vec<T>, rng: &mut ChaCha8Rng) -> ShuffledCycle<T> {
         cards.shuffle(rng);
-        ShuffledCycle { cards, drawn: 0 }
+        ShuffledCycle { cards, next: 0 }
     }
 
     fn next(&mut self, rng: &mut ChaCha8Rng) -> T {
-        if self.drawn == self.cards.len() {
+        if self.next == self.cards.len() {
             self.cards.shuffle(rng);
-            self.drawn = 0;
+            self.next = 0;
         }
-        self.drawn += 1;
-        self.cards[self.drawn - 1]
+        self.next += 1;
+        self.cards[self.next - 1]
     }
 }
 
@@ -242,9 +242,9 @@ mod tests {
         assert_eq!(rows.len(), 13 * 64);
         for batch in rows.chunks(64) {
             let info: Vec<_> = batch.iter().map(|&r| trials.info()[r as usize]).collect();
-            let mut people: Vec<_> = info.iter().map(|t| t.subject).collect();
-            people.dedup();
-            assert_eq!(people.len(), 8);
+            let mut subjects: Vec<_> = info.iter().map(|t| t.subject).collect();
+            subjects.dedup();
+            assert_eq!(subjects.len(), 8);
             assert_eq!(info.iter().filter(|t| t.label == 0).count(), 32);
         }
         // Nearly every trial is seen once.
@@ -278,17 +278,17 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_pairs_has_every_person_or_every_class_once_on_each_side() {
+    fn a_group_of_pairs_has_every_subject_or_every_class_once_on_each_side() {
         let trials = trials(20, 40);
         let sampler = BatchSampler::new(Batches::Pairs { trials: 90 }, &trials.all(), 0, (8, 8));
-        // 2 groups of 20 people and 22 of 2 classes, twice.
+        // 2 groups of 20 subjects and 22 of 2 classes, twice.
         assert_eq!((sampler.batch(), sampler.steps()), (80 + 88, 5));
         let rows = sampler.epoch(1, 0);
         assert_eq!(rows.len(), 5 * 168);
         for batch in rows.chunks(168) {
             let info = |row: &u32| trials.info()[*row as usize];
-            let (people, classes) = batch.split_at(80);
-            for group in people.chunks(20) {
+            let (subjects, classes) = batch.split_at(80);
+            for group in subjects.chunks(20) {
                 let ids: Vec<u32> = group.iter().map(|row| info(row).subject.0).collect();
                 assert_eq!(ids, (0..20).collect::<Vec<u32>>());
             }
@@ -296,7 +296,7 @@ mod tests {
                 assert_eq!([info(&group[0]).label, info(&group[1]).label], [0, 1]);
             }
             // Drawn, not counted out: both sides of both kinds differ.
-            assert_ne!(people[..40], people[40..]);
+            assert_ne!(subjects[..40], subjects[40..]);
             assert_ne!(classes[..44], classes[44..]);
         }
         assert_eq!(rows, sampler.epoch(1, 0));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn few_people_give_more_trials_each() {
+    fn few_subjects_give_more_trials_each() {
         let small = trials(3, 40);
         let pool = SubjectPool::new(&small.all(), 8, 8);
         assert_eq!((pool.together, pool.each, pool.steps), (3, 22, 2));

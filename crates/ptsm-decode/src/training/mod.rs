@@ -36,7 +36,7 @@ pub(crate) use checkpoint::{CheckpointFile, Snapshot};
 use network_replicas::NetworkReplicas;
 pub use recipe::Recipe;
 pub(crate) use replica_trainer::ReplicaTrainer;
-pub(crate) use replicas::{PlannedJob, Replicas, StepPosition, Trained, diverged};
+pub(crate) use replicas::{PlannedJob, Replicas, StepPosition, TrainedReplica, diverged};
 pub(crate) use tally::{Score, Tally};
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
@@ -54,7 +54,7 @@ pub enum Select {
 }
 
 impl Select {
-    /// Refuses to choose by people where there are none.
+    /// Refuses to choose by subjects where there are none.
     pub(crate) fn check(self, validation: &Subset<'_>) -> Result<()> {
         if validation.is_empty() && self != Select::Last {
             return Err(Error::trials(
@@ -218,7 +218,7 @@ pub(crate) fn train(
     jobs: &[Job<'_>],
     run: &Run<'_>,
     watch: &mut dyn Watch,
-    done: &mut dyn FnMut(usize, Trained<Parameters<f32>>) -> Result<()>,
+    done: &mut dyn FnMut(usize, TrainedReplica<Parameters<f32>>) -> Result<()>,
 ) -> Result<()> {
     if jobs.is_empty() {
         return Err(Error::Configuration("training needs at least 1 seed".into()));
@@ -254,7 +254,7 @@ struct TrainingTask<'a> {
     shape: TrialShape,
     sampler: BatchSampler,
     /// The number of each trial's subject among those trained on, by its row in the set. Others are never fed; theirs is not read.
-    people: Vec<u32>,
+    subjects: Vec<u32>,
 }
 
 impl<'a> TrainingTask<'a> {
@@ -280,8 +280,8 @@ impl<'a> TrainingTask<'a> {
         let order: Vec<_> = train.subjects().into_iter().collect();
         let shape = shape(train.layout(), order.len());
         let info = train.set().info().iter();
-        let people = info.map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
-        Ok(TrainingTask { job, train, target, shape, sampler, people })
+        let subjects = info.map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
+        Ok(TrainingTask { job, train, target, shape, sampler, subjects })
     }
 
     /// All that a checkpoint must agree with.

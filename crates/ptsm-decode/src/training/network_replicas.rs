@@ -194,7 +194,7 @@ impl Replicas for NetworkReplicas<'_, '_> {
     fn step(&mut self, positions: &[Option<StepPosition>], losses: &mut [Vec<f64>]) -> Result<usize> {
         let (batch, labelled, replicas) = (self.batch, self.labelled, positions.len());
         let (mut numbers, mut labels) = (vec![0u32; replicas * batch], vec![0u32; replicas * labelled]);
-        let (mut people, mut domains) = (vec![0u32; replicas * batch], vec![0u32; replicas * batch]);
+        let (mut subjects, mut domains) = (vec![0u32; replicas * batch], vec![0u32; replicas * batch]);
         let (mut rates, mut done) = (vec![0.0; replicas], vec![0.0; replicas]);
         let active: Vec<bool> = positions.iter().map(Option::is_some).collect();
         let only_mirror = self.augmenter.as_ref().filter(|a| a.only_mirror().is_some());
@@ -212,7 +212,8 @@ impl Replicas for NetworkReplicas<'_, '_> {
                 }
                 numbers[to] = number;
                 domains[to] = u32::from(of_target);
-                people[to] = if of_target { task.shape.subjects as u32 } else { task.people[row as usize] };
+                subjects[to] =
+                    if of_target { task.shape.subjects as u32 } else { task.subjects[row as usize] };
                 if !of_target {
                     labels[r * labelled + i] = self.library.label(number);
                 }
@@ -239,7 +240,7 @@ impl Replicas for NetworkReplicas<'_, '_> {
         let mut feeds = vec![("x", x), ("task", Feed::Labels(&labels))];
         feeds.extend(self.ramps.iter().zip(&ramped).map(|((name, _), values)| (*name, Feed::Each(values))));
         let asks = |name: &str| self.graph.inputs().iter().any(|input| input.name == name);
-        for (name, numbers) in [("subject", &people), ("domain", &domains)] {
+        for (name, numbers) in [("subject", &subjects), ("domain", &domains)] {
             if asks(name) {
                 feeds.push((name, Feed::Labels(numbers)));
             }
@@ -261,8 +262,8 @@ impl Replicas for NetworkReplicas<'_, '_> {
             let own = self.assignments[*r].as_ref()?;
             Some((*r, self.tasks[own.task].job.data.validation()))
         };
-        let who: Vec<_> = replicas.iter().filter_map(validation).collect();
-        self.scorer.score(&self.parameters, &self.library, &who)
+        let validation_sets: Vec<_> = replicas.iter().filter_map(validation).collect();
+        self.scorer.score(&self.parameters, &self.library, &validation_sets)
     }
 
     fn keep(&mut self, replica: usize) -> Result<()> {

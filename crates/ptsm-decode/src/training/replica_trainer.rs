@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::checkpoint::{BETWEEN_CHECKPOINTS, CheckpointFile, JobProgress};
-use super::replicas::{PlannedJob, Replicas, StepPosition, Trained};
+use super::replicas::{PlannedJob, Replicas, StepPosition, TrainedReplica};
 use super::{Meter, Training};
 use crate::decoder::{EpochRecord, Watch};
 use crate::error::{Error, Result};
@@ -69,7 +69,7 @@ impl<'t, 'a, R: Replicas> ReplicaTrainer<'t, 'a, R> {
         mut self,
         meter: &mut Meter,
         watch: &mut dyn Watch,
-        done: &mut dyn FnMut(usize, Trained<R::Model>) -> Result<()>,
+        done: &mut dyn FnMut(usize, TrainedReplica<R::Model>) -> Result<()>,
     ) -> Result<()> {
         loop {
             // A job whose checkpoint says that it is done leaves at once. Slots change jobs only while no step is under way.
@@ -128,7 +128,7 @@ impl<'t, 'a, R: Replicas> ReplicaTrainer<'t, 'a, R> {
     fn release(
         &mut self,
         meter: &mut Meter,
-        done: &mut dyn FnMut(usize, Trained<R::Model>) -> Result<()>,
+        done: &mut dyn FnMut(usize, TrainedReplica<R::Model>) -> Result<()>,
     ) -> Result<bool> {
         let mut any = false;
         for r in 0..self.slots.len() {
@@ -136,7 +136,10 @@ impl<'t, 'a, R: Replicas> ReplicaTrainer<'t, 'a, R> {
             let PlannedJob { job, steps, .. } = &self.jobs[slot.job];
             meter.ended = (meter.ended.0 + 1, meter.ended.1 + self.training.epochs * steps);
             let JobProgress { history, best_epoch, .. } = slot.progress;
-            done(slot.job, Trained { model: self.replicas.take(r)?, seed: job.seed, history, best_epoch })?;
+            done(
+                slot.job,
+                TrainedReplica { model: self.replicas.take(r)?, seed: job.seed, history, best_epoch },
+            )?;
             any = true;
         }
         Ok(any)
@@ -361,11 +364,11 @@ mod tests {
     #[test]
     fn the_best_epoch_is_kept_and_a_job_without_progress_ends() {
         let losses = [0.9, 0.5, 0.7, 0.6, 0.1];
-        let wanted = vec![(7.0, 5, vec![3.0, 3.5, 3.0, 3.5, 3.0]); 2];
-        assert_eq!(trained(2, &losses, None, None, &mut NoWatch).unwrap(), wanted);
+        let expected = vec![(7.0, 5, vec![3.0, 3.5, 3.0, 3.5, 3.0]); 2];
+        assert_eq!(trained(2, &losses, None, None, &mut NoWatch).unwrap(), expected);
         // The second job waits for the only slot, and two epochs that are no better are enough.
-        let wanted = vec![(3.0, 2, vec![3.0, 3.5, 3.0, 3.5]); 2];
-        assert_eq!(trained(1, &losses, Some(2), None, &mut NoWatch).unwrap(), wanted);
+        let expected = vec![(3.0, 2, vec![3.0, 3.5, 3.0, 3.5]); 2];
+        assert_eq!(trained(1, &losses, Some(2), None, &mut NoWatch).unwrap(), expected);
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub(crate) struct PlannedJob<'a> {
 }
 
 /// What a job has led to.
-pub(crate) struct Trained<M> {
+pub(crate) struct TrainedReplica<M> {
     /// The best state.
     pub(crate) model: M,
     pub(super) seed: u64,
@@ -83,7 +83,7 @@ pub(crate) struct Trained<M> {
     pub(super) best_epoch: usize,
 }
 
-impl<M> Trained<M> {
+impl<M> TrainedReplica<M> {
     /// The same as a decoder.
     pub(crate) fn into_fit<F: FittedDecoder + 'static>(
         self,

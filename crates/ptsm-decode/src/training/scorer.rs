@@ -1,4 +1,4 @@
-//! How well networks do on people they are not trained on.
+//! How well networks do on subjects they are not trained on.
 
 use ptsm_engine::{Device, Feed, Mode, Parameters, Program};
 use ptsm_signal::Subset;
@@ -37,17 +37,17 @@ impl Scorer {
         &mut self,
         parameters: &Parameters<f32>,
         library: &Library<'_>,
-        who: &[(usize, &Subset<'_>)],
+        sets: &[(usize, &Subset<'_>)],
     ) -> Result<Vec<Score>> {
         let classes = self.classes;
-        let mut tallies = vec![Tally::new(classes); who.len()];
-        let labels: Vec<Vec<u32>> = who.iter().map(|(_, trials)| trials.labels()).collect();
-        let most = who.iter().map(|(_, trials)| trials.len()).max().unwrap_or(0);
+        let mut tallies = vec![Tally::new(classes); sets.len()];
+        let labels: Vec<Vec<u32>> = sets.iter().map(|(_, trials)| trials.labels()).collect();
+        let most = sets.iter().map(|(_, trials)| trials.len()).max().unwrap_or(0);
         for from in (0..most).step_by(INFERENCE_BATCH) {
             // Places that nobody asks for show the first trial; nobody looks at what comes of it.
             let mut numbers = vec![0; self.replicas * INFERENCE_BATCH];
             let mut active = vec![false; self.replicas];
-            for (r, trials) in who.iter().filter(|(_, trials)| from < trials.len()) {
+            for (r, trials) in sets.iter().filter(|(_, trials)| from < trials.len()) {
                 active[*r] = true;
                 let first = library.first(trials.set())?;
                 let rows = trials.rows()[from..].iter().take(INFERENCE_BATCH);
@@ -56,7 +56,7 @@ impl Scorer {
             }
             let x = Feed::Table { table: &library.table, rows: &numbers };
             self.program.run_some(parameters, &[("x", x)], &active)?;
-            for (i, (r, _)) in who.iter().enumerate().filter(|(_, (r, _))| active[*r]) {
+            for (i, (r, _)) in sets.iter().enumerate().filter(|(_, (r, _))| active[*r]) {
                 let logits = self.program.output(parameters, *r, 0);
                 for (logits, &label) in logits.chunks(classes).zip(&labels[i][from..]) {
                     tallies[i].add(&softmax(logits), label);

@@ -15,13 +15,13 @@ pub(super) fn parts<'a>(kind: Batches, job: &Job<'a>) -> Result<(Subset<'a>, Vec
     let train = job.data.train();
     match kind {
         Batches::Subjects | Batches::Pairs { .. } => Ok((train.clone(), vec![])),
-        Batches::WithTarget => Ok((train.clone(), given(job)?)),
+        Batches::WithTarget => Ok((train.clone(), target_signals(job)?)),
         Batches::WithPseudoTarget => pretended(train, job.seed),
     }
 }
 
 /// The target that a job must have.
-fn given<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
+fn target_signals<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
     let Some(target) = job.data.target().filter(|target| !target.is_empty()) else {
         return Err(Error::trials(
             "this decoder trains on unlabelled trials of the target subjects, and got none",
@@ -32,7 +32,7 @@ fn given<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
     Ok(target.signals().collect())
 }
 
-/// A third of the people, whose labels are put aside.
+/// A third of the subjects, whose labels are put aside.
 fn pretended<'a>(train: &Subset<'a>, seed: u64) -> Result<(Subset<'a>, Vec<&'a [f32]>)> {
     let mut subjects: Vec<SubjectId> = train.subjects().into_iter().collect();
     if subjects.len() < 2 {

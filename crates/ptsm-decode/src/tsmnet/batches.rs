@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
 
-/// A session of a person.
+/// A session of a subject.
 pub(super) type Domain = (SubjectId, u32);
 
 /// The trials of each domain as places in a subset, domains in order.
@@ -116,10 +116,10 @@ mod tests {
                 assert!(trials.iter().all(|trial| trial / 45 == *domain));
                 seen.extend(trials);
             }
-            let mut drawn: Vec<_> = plan.iter().map(|(domain, _)| domain).collect();
-            drawn.sort_unstable();
-            drawn.dedup();
-            assert_eq!(drawn.len(), 5);
+            let mut domains: Vec<_> = plan.iter().map(|(domain, _)| domain).collect();
+            domains.sort_unstable();
+            domains.dedup();
+            assert_eq!(domains.len(), 5);
         }
         let n = seen.len();
         seen.sort_unstable();

@@ -274,10 +274,10 @@ mod tests {
         let mut traces = Traces::<f64>::new(&sizes);
         let signal = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
         let power = Filters::new(&sizes, &weights, 1.0, &device()).covariance(&signal, &mut traces)[0];
-        let wanted = [18.0, 27.0, 40.0, 55.0, 60.0, 57.0];
-        let mean = wanted.iter().sum::<f64>() / 6.0;
-        close(traces.centred.as_slice(), &wanted.map(|w| w - mean), 1e-12);
-        close(&[power], &[wanted.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / 6.0], 1e-12);
+        let expected = [18.0, 27.0, 40.0, 55.0, 60.0, 57.0];
+        let mean = expected.iter().sum::<f64>() / 6.0;
+        close(traces.centred.as_slice(), &expected.map(|w| w - mean), 1e-12);
+        close(&[power], &[expected.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / 6.0], 1e-12);
     }
 
     /// Both convolutions as they are written down, in their own order.
@@ -317,13 +317,13 @@ mod tests {
             let sizes = sizes(samples, kernel);
             let weights = weights(&sizes);
             let signal: Vec<f32> = fill(3 * samples, 9, 1.0).iter().map(|v| *v as f32).collect();
-            let wanted = plain(&sizes, &weights, &signal, 2.0);
+            let expected = plain(&sizes, &weights, &signal, 2.0);
             let mut traces = Traces::<f64>::new(&sizes);
             let found = Filters::new(&sizes, &weights, 2.0, &device()).covariance(&signal, &mut traces);
-            close(found.as_slice(), wanted.as_slice(), 1e-12);
+            close(found.as_slice(), expected.as_slice(), 1e-12);
             let mut traces = Traces::<f32>::new(&sizes);
             let found = Filters::new(&sizes, &weights, 2.0, &device()).covariance(&signal, &mut traces);
-            close(found.as_slice(), wanted.as_slice(), 1e-5);
+            close(found.as_slice(), expected.as_slice(), 1e-5);
         }
     }
 
@@ -349,8 +349,8 @@ mod tests {
                         moved.0[which][i] += by;
                         loss(&moved)
                     };
-                    let wanted = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-                    close(&[found.0[which][i]], &[wanted], 1e-7);
+                    let expected = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                    close(&[found.0[which][i]], &[expected], 1e-7);
                 }
             }
         }

@@ -26,13 +26,13 @@ pub(crate) struct FittedTsmNet {
     pub(super) weights: Weights,
     /// What samples are multiplied with.
     pub(super) gain: f64,
-    pub(super) known: Known,
+    pub(super) statistics: NormalisationStatistics,
     pub(super) device: Device,
 }
 
 /// Statistics to normalise with.
 #[derive(Clone)]
-pub(super) enum Known {
+pub(super) enum NormalisationStatistics {
     /// Of all training trials.
     Training(Statistics),
     /// Of the sessions it was adapted to; none in a file.
@@ -54,16 +54,16 @@ impl FittedTsmNet {
         for ((weights, name), (rows, columns)) in weights.0.iter_mut().zip(NAMES).zip(sizes.shapes()) {
             *weights = file.sized(name, rows, columns)?;
         }
-        let known = match normalised {
-            Normalisation::ByDomain => Known::Sessions(BTreeMap::new()),
-            Normalisation::Globally => Known::Training(Statistics {
+        let statistics = match normalised {
+            Normalisation::ByDomain => NormalisationStatistics::Sessions(BTreeMap::new()),
+            Normalisation::Globally => NormalisationStatistics::Training(Statistics {
                 mean: file.sized("norm.mean", sizes.subspace, sizes.subspace)?,
                 variance: file.sized("norm.variance", 1, 1)?[0],
             }),
         };
         let gain = file.sized("gain", 1, 1)?[0];
         let (layout, device) = (layout.clone(), device.clone());
-        Ok(FittedTsmNet { settings, layout, sizes, weights, gain, known, device })
+        Ok(FittedTsmNet { settings, layout, sizes, weights, gain, statistics, device })
     }
 
     fn network(&self) -> Network<'_, f32> {
@@ -73,9 +73,9 @@ impl FittedTsmNet {
 
     /// What trials are normalised with.
     fn statistics(&self, domain: Domain) -> Result<&Statistics> {
-        match &self.known {
-            Known::Training(statistics) => Ok(statistics),
-            Known::Sessions(met) => met.get(&domain).ok_or_else(|| {
+        match &self.statistics {
+            NormalisationStatistics::Training(statistics) => Ok(statistics),
+            NormalisationStatistics::Sessions(statistics) => statistics.get(&domain).ok_or_else(|| {
                 let (subject, session) = domain;
                 Error::trials(
                     format!("`tsmnet` has not been adapted to {subject} in session {session}"),
@@ -111,19 +111,22 @@ impl FittedDecoder for FittedTsmNet {
         Ok(all)
     }
 
-    fn adapt_unlabelled(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
-        let Known::Sessions(met) = &self.known else { return Ok(None) };
-        self.layout.expect(people.layout())?;
-        let sessions = measurable(people.sessions())?;
+    fn adapt_unlabelled(&self, subjects: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
+        let NormalisationStatistics::Sessions(statistics) = &self.statistics else { return Ok(None) };
+        self.layout.expect(subjects.layout())?;
+        let sessions = measurable(subjects.sessions())?;
         let network = self.network();
-        let signals: Vec<&[f32]> = people.signals().collect();
+        let signals: Vec<&[f32]> = subjects.signals().collect();
         let matrices = self.device.enter(|| network.matrices(&signals))?;
-        let mut met = met.clone();
+        let mut statistics = statistics.clone();
         for (domain, places) in sessions {
             let own: Vec<DMatrix<f64>> = places.iter().map(|&place| matrices[place].clone()).collect();
-            met.insert(domain, self.device.enter(|| Statistics::of(&own))?);
+            statistics.insert(domain, self.device.enter(|| Statistics::of(&own))?);
         }
-        Ok(Some(Box::new(FittedTsmNet { known: Known::Sessions(met), ..self.clone() })))
+        Ok(Some(Box::new(FittedTsmNet {
+            statistics: NormalisationStatistics::Sessions(statistics),
+            ..self.clone()
+        })))
     }
 
     fn parameters(&self) -> usize {
@@ -134,7 +137,7 @@ impl FittedDecoder for FittedTsmNet {
     fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
         let mut tensors: Vec<_> = NAMES.into_iter().zip(self.weights.0.iter().cloned()).collect();
         tensors.push(("gain", DMatrix::from_element(1, 1, self.gain)));
-        if let Known::Training(statistics) = &self.known {
+        if let NormalisationStatistics::Training(statistics) = &self.statistics {
             tensors.push(("norm.mean", statistics.mean.clone()));
             tensors.push(("norm.variance", DMatrix::from_element(1, 1, statistics.variance)));
         }

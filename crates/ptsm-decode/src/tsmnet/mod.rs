@@ -1,4 +1,4 @@
-//! TSMNet: a network whose last layers work on covariances, normalised for every session of every person.
+//! TSMNet: a network whose last layers work on covariances, normalised for every session of every subject.
 //!
 //! Paper: Kobler et al. 2022, doi:10.48550/arXiv.2206.01323
 //!
@@ -8,9 +8,9 @@
 //!       -> matrix logarithm, as a vector [210] -> linear -> [K]
 //! ```
 //!
-//! `tsmnet` has statistics for every domain, a session of a person. A person is decoded after their own statistics were found from
-//! their trials without labels ([`FittedDecoder::adapt_unlabelled`]); nothing is learnt from them but a mean and a
-//! variance. `tsmnet-spdmbn` has one set of statistics, found from the training trials, and sees nothing of a person.
+//! `tsmnet` has statistics for every domain, a session of a subject. A subject is decoded after their own statistics were found from
+//! their trials without labels ([`FittedDecoder::adapt_unlabelled`]); nothing is found from them but a mean and a
+//! variance. `tsmnet-spdmbn` has one set of statistics, found from the training trials, and sees nothing of a subject.
 //!
 //! Differs: see [`TSMNET`].
 //!
@@ -152,7 +152,7 @@ pub struct TsmNetTraining {
     pub rate: f64,
     /// Weight decay, of all but the orthonormal matrix.
     pub weight_decay: f64,
-    /// Domains (sessions of people) in a batch.
+    /// Domains (sessions of subjects) in a batch.
     pub batch_domains: usize,
     /// Trials of each of them. Where there is one set of statistics, a batch has as many trials of anybody.
     pub batch_trials: usize,
@@ -296,9 +296,9 @@ impl Decoder for TsmNetDecoder {
         replicas::train(self, jobs, run, watch, done)
     }
 
-    fn check_unlabelled(&self, people: &Unlabelled<'_>) -> Result<()> {
+    fn check_unlabelled(&self, subjects: &Unlabelled<'_>) -> Result<()> {
         match self.normalised {
-            Normalisation::ByDomain => batches::measurable(people.sessions()).map(|_| ()),
+            Normalisation::ByDomain => batches::measurable(subjects.sessions()).map(|_| ()),
             Normalisation::Globally => Ok(()),
         }
     }

@@ -56,8 +56,8 @@ mod tests {
         let at = |epochs: &[usize], which: usize| -> Vec<f64> {
             epochs.iter().map(|&epoch| schedule.at(epoch)[which]).collect()
         };
-        let wanted = [1.0, 0.9915738034, 0.9100448907, 0.7619195789, 0.2, 0.2];
-        close(&at(&[1, 2, 10, 20, 40, 50], 0), &wanted, 1e-9);
+        let expected = [1.0, 0.9915738034, 0.9100448907, 0.7619195789, 0.2, 0.2];
+        close(&at(&[1, 2, 10, 20, 40, 50], 0), &expected, 1e-9);
         assert_eq!(schedule.at(1)[0], 1.0);
         let kept = [0.85, 0.9055813023, 0.968018785];
         close(&at(&[1, 20, 40], 1), &kept.map(|kept| 1.0 - kept), 1e-9);

@@ -25,7 +25,7 @@ pub(super) struct Network<'a, T> {
 }
 
 /// A trial before normalisation.
-struct Mapped {
+struct MappedTrial {
     covariance: DMatrix<f64>,
     /// After the bilinear map.
     spectrum: Spectrum,
@@ -63,12 +63,12 @@ impl<'a, T: Number> Network<'a, T> {
         Network { sizes: *sizes, weights, filters: Filters::new(sizes, weights, gain, device), least, device }
     }
 
-    fn mapped(&self, signal: &[f32], traces: &mut Traces<T>) -> Result<Mapped> {
+    fn mapped(&self, signal: &[f32], traces: &mut Traces<T>) -> Result<MappedTrial> {
         let covariance = self.filters.covariance(signal, traces);
         let w = &self.weights.0[BIMAP];
         let spectrum = Spectrum::of(&(w.transpose() * &covariance * w))?;
         let matrix = spectrum.map(Function::Floor(self.least));
-        Ok(Mapped { covariance, spectrum, matrix })
+        Ok(MappedTrial { covariance, spectrum, matrix })
     }
 
     /// The matrix of every trial before normalisation. On the device's threads.
@@ -147,7 +147,7 @@ impl<'a, T: Number> Network<'a, T> {
     fn head(
         &self,
         batch: &mut DomainBatch<'_>,
-        mapped: &[Mapped],
+        mapped: &[MappedTrial],
         momenta: [f64; 2],
         share: f64,
     ) -> Result<Head> {
@@ -174,7 +174,7 @@ impl<'a, T: Number> Network<'a, T> {
     /// From a trial's matrix back to the convolutions.
     fn back(
         &self,
-        mapped: &Mapped,
+        mapped: &MappedTrial,
         after: &DMatrix<f64>,
         traces: &Traces<T>,
         sums: &mut FilterGradients<T>,
@@ -288,7 +288,7 @@ mod tests {
             let batch = Batch::new(&own, &mut Statistics::new(3), 1.0, 1.0, None).unwrap();
             logits.extend(batch.logs().flat_map(|log| network.linear(&vector(&log)).as_slice().to_vec()));
         }
-        let wanted = [
+        let expected = [
             [0.4196862697, -0.02237180772],
             [0.06785370786, 0.01044032135],
             [-0.1417518341, 0.1123278257],
@@ -296,7 +296,7 @@ mod tests {
             [-0.2395721736, 0.102142136],
         ];
         // Trials are in single precision.
-        close(&logits[..10], wanted.as_flattened(), 2e-6);
+        close(&logits[..10], expected.as_flattened(), 2e-6);
         let (loss, gradient) = loss::<f64>(&weights, 1.0, &device);
         close(&[loss], &[0.6910063219], 1e-7);
         let norm = |i: usize| gradient.0[i].norm();

@@ -48,7 +48,7 @@ impl Statistics {
     }
 
     /// Moves towards a batch; see [`Batch`].
-    fn follow(&mut self, batch: &Moments, momentum: f64) -> Result<Moved> {
+    fn follow(&mut self, batch: &Moments, momentum: f64) -> Result<StatisticsMove> {
         let path = if momentum == 1.0 { None } else { Some(Path::new(&self.mean, &batch.mean)?) };
         let mean = match &path {
             None => batch.mean.clone(),
@@ -61,7 +61,7 @@ impl Statistics {
         let spread = each.sum::<f64>() / batch.logs.len() as f64;
         self.variance = (1.0 - momentum) * self.variance + momentum * spread;
         self.mean = mean;
-        Ok(Moved { path, offset, from_start })
+        Ok(StatisticsMove { path, offset, from_start })
     }
 }
 
@@ -132,7 +132,7 @@ impl Moments {
 }
 
 /// How statistics got to where they are.
-struct Moved {
+struct StatisticsMove {
     /// None where they went all the way.
     path: Option<Path>,
     /// The logarithm of the mean as the arithmetic mean of the batch sees it.
@@ -143,7 +143,7 @@ struct Moved {
 /// The trials of one domain in a training step: normalised, and ready for their gradients.
 pub(super) struct Batch {
     moments: Moments,
-    moved: Moved,
+    moved: StatisticsMove,
     momentum: f64,
     /// Of the domain's mean.
     centre: Spectrum,
@@ -384,8 +384,8 @@ mod tests {
             let (trials, scale, step) = (three(), 0.9, 1e-6);
             let batch = Batch::new(&trials.each_ref(), &mut start.clone(), momentum, scale, None).unwrap();
             let found = batch.gradients(&trials.each_ref(), &weights);
-            let wanted = (loss(&trials, scale + step) - loss(&trials, scale - step)) / (2.0 * step);
-            close(&[found.scale], &[wanted], 1e-8);
+            let expected = (loss(&trials, scale + step) - loss(&trials, scale - step)) / (2.0 * step);
+            close(&[found.scale], &[expected], 1e-8);
             for i in 0..3 {
                 for (row, column) in [(0, 0), (0, 1), (1, 1)] {
                     let moved = |by: f64| {
@@ -396,9 +396,9 @@ mod tests {
                         }
                         loss(&moved, scale)
                     };
-                    let wanted = (moved(step) - moved(-step)) / (2.0 * step);
+                    let expected = (moved(step) - moved(-step)) / (2.0 * step);
                     let twice = if row == column { 1.0 } else { 2.0 };
-                    close(&[twice * found.trials[i][(row, column)]], &[wanted], 1e-8);
+                    close(&[twice * found.trials[i][(row, column)]], &[expected], 1e-8);
                 }
             }
         }

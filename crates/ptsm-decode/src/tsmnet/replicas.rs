@@ -8,7 +8,7 @@ use ptsm_signal::Subset;
 
 use super::batches::{DomainPool, Plan, measurable, of_each};
 use super::convolution::Traces;
-use super::fitted::{FittedTsmNet, Known};
+use super::fitted::{FittedTsmNet, NormalisationStatistics};
 use super::momentum::Schedule;
 use super::network::{DomainBatch, Network, each};
 use super::norm::Statistics;
@@ -213,8 +213,8 @@ impl Replicas for TsmNetReplicas<'_, '_> {
     }
 
     fn validate(&mut self, replicas: &[usize]) -> Result<Vec<Score>> {
-        let mut asked = replicas.iter().map(|&r| self.replica(r)).collect::<Result<Vec<_>>>()?;
-        self.device.enter(|| each(self.device, &mut asked, |_, replica| replica.score()))
+        let mut selected = replicas.iter().map(|&r| self.replica(r)).collect::<Result<Vec<_>>>()?;
+        self.device.enter(|| each(self.device, &mut selected, |_, replica| replica.score()))
     }
 
     fn keep(&mut self, replica: usize) -> Result<()> {
@@ -357,12 +357,12 @@ impl<'t, 'a> Replica<'t, 'a> {
     /// The decoder that was best.
     fn fitted(self) -> Result<FittedTsmNet> {
         let task = self.task;
-        let known = match task.normalised {
-            Normalisation::ByDomain => Known::Sessions(BTreeMap::new()),
+        let statistics = match task.normalised {
+            Normalisation::ByDomain => NormalisationStatistics::Sessions(BTreeMap::new()),
             Normalisation::Globally => {
                 let network = task.network(&self.best);
                 let found = task.device.enter(|| Statistics::of(&network.matrices(&task.signals)?));
-                Known::Training(found?)
+                NormalisationStatistics::Training(found?)
             }
         };
         Ok(FittedTsmNet {
@@ -371,7 +371,7 @@ impl<'t, 'a> Replica<'t, 'a> {
             sizes: task.sizes,
             weights: self.best,
             gain: task.gain,
-            known,
+            statistics,
             device: task.device.clone(),
         })
     }

@@ -199,8 +199,8 @@ mod tests {
         use Function::*;
         for function in [Log, Exp, Root, InverseRoot, Power(0.3), Power(-1.7), LogPower(0.8), Floor(0.31)] {
             let found = Spectrum::of(&matrix).unwrap().gradient(function, &weights);
-            let wanted = differences(function, &matrix, &weights);
-            assert!((found - &wanted).amax() < 1e-7 * wanted.amax(), "{function:?}");
+            let expected = differences(function, &matrix, &weights);
+            assert!((found - &expected).amax() < 1e-7 * expected.amax(), "{function:?}");
         }
     }
 

@@ -207,7 +207,7 @@ fn lengths_that_cannot_be_halved_are_filled_up() {
 
 /// What a network is for is said, not guessed from its batch.
 #[test]
-fn a_training_step_is_asked_for_by_name() {
+fn a_training_step_is_requested_by_name() {
     let batch = small().batch(2, 2);
     let model = small();
     let (reads, learns) =
@@ -227,12 +227,12 @@ fn heads_learn_from_pairs_of_their_own_kind() {
     let other: Vec<f64> = x.iter().rev().copied().collect();
     let joint = || CslpAe { readout: Readout::Joint, ..small() };
     let all = losses(joint(), &[&x[..], &x, &x, &x].concat(), filled);
-    let people = losses(joint(), &[&other[..], &other, &x, &x].concat(), filled);
+    let swapped_subjects = losses(joint(), &[&other[..], &other, &x, &x].concat(), filled);
     let tasks = losses(joint(), &[&x[..], &x, &other, &other].concat(), filled);
-    close("task", loss(&people, "task"), loss(&all, "task"), 1e-12);
+    close("task", loss(&swapped_subjects, "task"), loss(&all, "task"), 1e-12);
     close("subject", loss(&tasks, "subject"), loss(&all, "subject"), 1e-12);
     assert!((loss(&tasks, "task") - loss(&all, "task")).abs() > 1e-6);
-    assert!((loss(&people, "subject") - loss(&all, "subject")).abs() > 1e-6);
+    assert!((loss(&swapped_subjects, "subject") - loss(&all, "subject")).abs() > 1e-6);
 }
 
 fn contrast(first: &[f64], second: &[f64], groups: usize) -> [f64; 2] {

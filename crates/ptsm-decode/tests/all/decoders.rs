@@ -149,8 +149,8 @@ fn fit_with(
 
 /// What a decoder makes of trials with the target access of its method.
 fn decoded(method: &Method, fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> Vec<f32> {
-    let met = fitted.with_target_access(trials, method.target_access).unwrap();
-    met.as_deref().unwrap_or(fitted).probabilities(trials).unwrap()
+    let adapted_copy = fitted.with_target_access(trials, method.target_access).unwrap();
+    adapted_copy.as_deref().unwrap_or(fitted).probabilities(trials).unwrap()
 }
 
 fn accuracy(method: &Method, fit: &Fit, trials: &Subset<'_>) -> f64 {
@@ -201,16 +201,16 @@ fn every_decoder_keeps_the_contract() {
             assert!(p.iter().all(|p| (0.0..=1.0).contains(p)) && (p[0] + p[1] - 1.0).abs() < 1e-5);
         }
         // Each trial by itself: others do not matter but by what was seen of them before.
-        let met = fits[0].fitted.with_target_access(&unseen, method.target_access).unwrap();
-        assert_eq!(met.is_some(), looks(method, &trials), "{}", method.name);
-        let ready = met.as_deref().unwrap_or(&*fits[0].fitted);
+        let adapted_copy = fits[0].fitted.with_target_access(&unseen, method.target_access).unwrap();
+        assert_eq!(adapted_copy.is_some(), looks(method, &trials), "{}", method.name);
+        let ready = adapted_copy.as_deref().unwrap_or(&*fits[0].fitted);
         for i in 0..unseen.len() {
             let alone = ready.probabilities(&unseen.at(&[i])).unwrap();
             assert_eq!(alone, p[2 * i..2 * i + 2], "{}", method.name);
         }
         // It can do what it declares, and refuses the rest.
-        let how = Adaptation { steps: 1, guard: false, ..Adaptation::default() };
-        let adapted = fits[0].fitted.adapt(&calibration_split(&unseen, 2).unwrap().0, &how);
+        let adaptation = Adaptation { steps: 1, guard: false, ..Adaptation::default() };
+        let adapted = fits[0].fitted.adapt(&calibration_split(&unseen, 2).unwrap().0, &adaptation);
         assert_eq!(adapted.is_ok(), method.adapts, "{}", method.name);
         let converted = fits[0].fitted.convert(&unseen.at(&[0]), &unseen);
         assert_eq!(converted.is_ok(), method.converts, "{}", method.name);
@@ -282,13 +282,13 @@ fn a_method_sees_what_it_declares() {
         // One subject is not changed by another.
         assert_eq!(decoded(method, fitted, &unseen), p[..2 * unseen.len()], "{}", method.name);
         let all = unseen.unlabelled();
-        let met = fitted.adapt_unlabelled(&all).unwrap();
+        let adapted_copy = fitted.adapt_unlabelled(&all).unwrap();
         match method.target_access {
-            _ if !looks(method, &trials) => assert!(met.is_none(), "{}", method.name),
+            _ if !looks(method, &trials) => assert!(adapted_copy.is_none(), "{}", method.name),
             TargetAccess::Unlabelled { .. } => {
                 // Of others of their trials it makes something else, and of trials it has not seen nothing.
-                let met = met.unwrap();
-                assert_eq!(met.probabilities(&unseen).unwrap(), p[..2 * unseen.len()]);
+                let adapted_copy = adapted_copy.unwrap();
+                assert_eq!(adapted_copy.probabilities(&unseen).unwrap(), p[..2 * unseen.len()]);
                 let other = fitted.adapt_unlabelled(&noise.of(&set([10])).unlabelled()).unwrap().unwrap();
                 assert_ne!(other.probabilities(&unseen).unwrap(), p[..2 * unseen.len()], "{}", method.name);
                 let half =
@@ -297,7 +297,7 @@ fn a_method_sees_what_it_declares() {
                 let first = fitted.adapt_unlabelled(&first).unwrap().unwrap();
                 let of = |fitted: &dyn FittedDecoder| fitted.probabilities(&unseen).unwrap();
                 assert_eq!(of(&*half.unwrap()), of(&*first));
-                let unknown = met.probabilities(&trials.of(&set([11]))).unwrap_err();
+                let unknown = adapted_copy.probabilities(&trials.of(&set([11]))).unwrap_err();
                 assert!(unknown.to_string().contains("S11"), "{unknown}");
                 assert!(fitted.probabilities(&unseen).is_err() && unknown.hint().is_some());
                 assert!(fitted.with_target_access(&unseen, TargetAccess::Nothing).unwrap().is_none());
@@ -318,26 +318,26 @@ fn gradients_are_what_small_steps_say() {
     let mut differentiable = vec![];
     for method in METHODS {
         let fits = fit(method, &trials, set(1..=7), &[1], 6);
-        let met = fits[0].fitted.with_target_access(&unseen, method.target_access).unwrap();
-        let fitted = met.as_deref().unwrap_or(&*fits[0].fitted);
+        let adapted_copy = fits[0].fitted.with_target_access(&unseen, method.target_access).unwrap();
+        let fitted = adapted_copy.as_deref().unwrap_or(&*fits[0].fitted);
         let of = |trials: &Trials, answer| fitted.sensitivity(&trials.all(), answer).unwrap();
         let x: Vec<f32> = unseen.signals().flatten().copied().collect();
         let here = unseen.with_samples(x.clone()).unwrap();
         for answer in
             [DecoderOutput::LogProbability(OutputClass::Own), DecoderOutput::Logit(OutputClass::Number(1))]
         {
-            let Some(told) = of(&here, answer) else { continue };
+            let Some(sensitivity) = of(&here, answer) else { continue };
             if let DecoderOutput::LogProbability(_) = answer {
                 differentiable.push(method.name);
                 let p = fitted.probabilities(&unseen).unwrap();
-                for ((p, label), said) in p.chunks(2).zip(unseen.labels()).zip(&told.answers) {
+                for ((p, label), said) in p.chunks(2).zip(unseen.labels()).zip(&sensitivity.answers) {
                     assert!((p[label as usize].ln() - said).abs() < 1e-4, "{}", method.name);
                 }
             }
             let size = |v: &[f32]| v.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
             let mut rng = ChaCha8Rng::seed_from_u64(3);
             let others = (0..3).map(|_| (0..x.len()).map(|_| rng.random_range(-1.0..1.0)).collect());
-            for (way, direction) in std::iter::once(told.gradient.clone()).chain(others).enumerate() {
+            for (way, direction) in std::iter::once(sensitivity.gradient.clone()).chain(others).enumerate() {
                 let one = x.len() / places.len();
                 let length: Vec<f64> = direction.chunks(one).map(size).collect();
                 let step = 3e-3;
@@ -348,7 +348,7 @@ fn gradients_are_what_small_steps_say() {
                 };
                 for (i, (up, down)) in moved(1.0).iter().zip(moved(-1.0)).enumerate() {
                     let measured = f64::from(up - down) / (2.0 * step);
-                    let (g, d) = (&told.gradient[i * one..][..one], &direction[i * one..][..one]);
+                    let (g, d) = (&sensitivity.gradient[i * one..][..one], &direction[i * one..][..one]);
                     let product: f64 = g.iter().zip(d).map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
                     // The second part is what f32 loses in so small a step.
                     let error = (measured - product / length[i]).abs();
@@ -366,18 +366,18 @@ fn gradients_are_what_small_steps_say() {
 
 /// What was learnt is gone, what was measured stays; where nothing begins at random nothing can be drawn anew.
 #[test]
-fn decoders_are_drawn_anew() {
+fn parameters_are_randomised() {
     let trials = cohort(10, 12, 0.7, 16);
     let unseen = trials.of(&set([10]));
     for method in METHODS {
         let fits = fit(method, &trials, set(1..=7), &[1], 3);
-        let drawn = |seed| {
+        let randomised = |seed| {
             fits[0].fitted.with_random_parameters(seed).unwrap().map(|f| f.probabilities(&unseen).unwrap())
         };
-        assert_eq!(drawn(1).is_some(), method.differentiable, "{}", method.name);
-        assert_eq!(drawn(1), drawn(1));
-        assert!(drawn(1).is_none_or(|p| Some(p) != drawn(2)));
-        assert_ne!(drawn(1), Some(decoded(method, &*fits[0].fitted, &unseen)));
+        assert_eq!(randomised(1).is_some(), method.differentiable, "{}", method.name);
+        assert_eq!(randomised(1), randomised(1));
+        assert!(randomised(1).is_none_or(|p| Some(p) != randomised(2)));
+        assert_ne!(randomised(1), Some(decoded(method, &*fits[0].fitted, &unseen)));
     }
 }
 
@@ -400,20 +400,20 @@ fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
             let method = find(name).unwrap();
             let fits = fit_with(&changes(method, 1), method, &odd, set(1..=7), &[1], None, &mut NoWatch);
             let decoder = method.build(method.defaults(odd.layout()).unwrap()).unwrap();
-            let people = decoder.check_subjects(&odd.of(&set([10])), method.target_access);
+            let check = decoder.check_subjects(&odd.of(&set([10])), method.target_access);
             let refused = |error: Error| {
                 assert!(error.to_string().contains(&format!("S{subject:02} in session 7")), "{error}");
                 assert!(error.hint().is_some());
             };
             match (name, subject) {
                 ("tsmnet", 10) => {
-                    people.map(|()| panic!("S10 cannot be met")).unwrap_or_else(refused);
-                    let met =
+                    check.map(|()| panic!("S10 cannot be met")).unwrap_or_else(refused);
+                    let adapted_copy =
                         fits.unwrap()[0].fitted.with_target_access(&odd.of(&set([10])), method.target_access);
-                    met.map(|_| panic!("S10 was met")).unwrap_or_else(refused);
+                    adapted_copy.map(|_| panic!("S10 was met")).unwrap_or_else(refused);
                 }
                 ("tsmnet", _) => fits.map(|_| panic!("{subject} was taken")).unwrap_or_else(refused),
-                _ => assert!(fits.is_ok() && people.is_ok()),
+                _ => assert!(fits.is_ok() && check.is_ok()),
             }
         }
     }
@@ -562,7 +562,7 @@ fn a_delay_is_chosen_by_leaving_subjects_out() {
 }
 
 #[test]
-fn classic_decoders_stop_when_asked() {
+fn classic_decoders_stop_when_requested() {
     let trials = cohort(8, 6, 0.5, 15);
     for method in classic() {
         let mut watch = Impatient::after(0);
@@ -610,11 +610,11 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
             changes["augment"] = json!({ "mirror": 0.5 });
         }
         let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
-        let people = [set(1..=7), set(1..=4), set(2..=7), set(1..=7), set(3..=7)];
-        let data = people.map(|people| {
-            let data = TrainingData::new(trials.of(&people), validation.clone()).unwrap();
+        let subject_sets = [set(1..=7), set(1..=4), set(2..=7), set(1..=7), set(3..=7)];
+        let data = subject_sets.map(|subjects| {
+            let data = TrainingData::new(trials.of(&subjects), validation.clone()).unwrap();
             // Targets differ: the subjects that are not trained on, and one of another set.
-            let target = trials.all().only(|t| !people.contains(&t.subject) && t.subject.0 < 8);
+            let target = trials.all().only(|t| !subjects.contains(&t.subject) && t.subject.0 < 8);
             data.with_target(if target.is_empty() { others.all().unlabelled() } else { target.unlabelled() })
         });
         let seeds = [1, 2, 3, 4, 1];
@@ -661,7 +661,7 @@ fn shuffled_labels_give_chance() {
 }
 
 /// Fits a small form of it.
-fn learnt(method: &Method, data: &TrainingData<'_>, changes: &Value) -> Result<Fit, Error> {
+fn try_fit(method: &Method, data: &TrainingData<'_>, changes: &Value) -> Result<Fit, Error> {
     let layout = data.train().layout();
     let decoder = method.build(method.settings(layout, changes)?)?;
     let run = Run { device: &(&Cpu::new().unwrap()).into(), identity: "toy" };
@@ -682,7 +682,7 @@ fn labels_of_test_subjects_are_never_trained_on() {
         let saved = |of: &Trials, name: &str| {
             let data = TrainingData::new(of.of(&set(1..=7)), of.of(&set([8, 9]))).unwrap();
             let data = data.with_target(of.of(&unseen).unlabelled());
-            let fit = learnt(method, &data, &changes(method, 2)).unwrap();
+            let fit = try_fit(method, &data, &changes(method, 2)).unwrap();
             let path = folder.path().join(name);
             file::save(&path, &*fit.fitted, &card(method, of, 2)).unwrap();
             std::fs::read(path).unwrap()
@@ -700,8 +700,8 @@ fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
         let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
         let changes = changes(method, 1);
         let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
-        let alone = learnt(method, &without(), &changes);
-        let with = learnt(method, &without().with_target(target.clone()), &changes).unwrap();
+        let alone = try_fit(method, &without(), &changes);
+        let with = try_fit(method, &without().with_target(target.clone()), &changes).unwrap();
         if decoder.learns_from_target() {
             let error = alone.err().unwrap();
             assert!(error.to_string().contains("got none"), "{}: {error}", method.name);
@@ -712,10 +712,10 @@ fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
     }
     // Scores stand beside what the name says was seen.
     let turned = json!({ "network": { "domains": "uda" } });
-    let refused = learnt(find("dann-subject").unwrap(), &without(), &turned).err().unwrap().to_string();
+    let refused = try_fit(find("dann-subject").unwrap(), &without(), &turned).err().unwrap().to_string();
     assert!(refused.contains("target access is none"), "{refused}");
     let multi = json!({ "network": { "domains": "uda-multi" }, "training": { "epochs": 2 } });
-    learnt(find("dann").unwrap(), &without().with_target(target), &multi).unwrap();
+    try_fit(find("dann").unwrap(), &without().with_target(target), &multi).unwrap();
 }
 
 /// Without a reversed gradient the domain head learns for itself: everything else is plain EEGNet, byte for byte.
@@ -726,7 +726,7 @@ fn a_domain_head_without_reversal_changes_nothing() {
     let data = TrainingData::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
     let saved = |name: &str, changes: Value| {
         let method = find(name).unwrap();
-        let fit = learnt(method, &data, &changes).unwrap();
+        let fit = try_fit(method, &data, &changes).unwrap();
         let path = folder.path().join(name);
         file::save(&path, &*fit.fitted, &card(method, &trials, 3)).unwrap();
         (tensors(&path), fit.history)
@@ -746,7 +746,7 @@ fn a_domain_head_without_reversal_changes_nothing() {
 
 /// Two classes of points in the plane, and other subjects', moved.
 #[test]
-fn points_that_have_moved_are_told_apart_by_what_has_not() {
+fn points_that_have_moved_are_distinguished_by_what_has_not() {
     let layout = Layout {
         channels: ["a", "b"].map(Channel::named).to_vec(),
         samples: 1,
@@ -771,8 +771,9 @@ fn points_that_have_moved_are_told_apart_by_what_has_not() {
     // A network of points: windows of one sample.
     let points = json!({ "kernel": 1, "separable_kernel": 1, "pools": [1, 1], "dropout": 0.0 });
     let training = json!({ "epochs": 40, "patience": null, "select": "last", "weight_decay": 0.0, "keep_subjects": true });
-    let plain = learnt(find("eegnet").unwrap(), &data(), &json!({ "network": points, "training": training }))
-        .unwrap();
+    let plain =
+        try_fit(find("eegnet").unwrap(), &data(), &json!({ "network": points, "training": training }))
+            .unwrap();
     // A linear head: one with a hidden layer tells these few points apart again with some seeds.
     let changes = json!({ "network": { "encoder": points, "hidden": null }, "training": training });
     let with_target = data().with_target(target.unlabelled());
@@ -784,14 +785,14 @@ fn points_that_have_moved_are_told_apart_by_what_has_not() {
         let after = accuracy(method, &adapted, &target);
         assert!(after > before + 0.1 && after > 0.9, "seed {}: from {before} to {after}", adapted.seed);
         assert!(accuracy(method, &adapted, &trials.of(&set([8, 9]))) > 0.9);
-        let guesses = |trials: &Subset<'_>, domain: usize| {
+        let domain_accuracy = |trials: &Subset<'_>, domain: usize| {
             let logits =
                 adapted.fitted.intermediate_values(trials, &["domain_logits"]).unwrap().unwrap().remove(0);
             let right = logits.chunks(2).filter(|l| (l[1] > l[0]) == (domain == 1)).count();
             right as f64 / trials.len() as f64
         };
-        let told = (guesses(&trials.of(&set(1..=7)), 0) + guesses(&target, 1)) / 2.0;
-        assert!(told < 0.6, "seed {}: domains are told apart in {told} of trials", adapted.seed);
+        let share = (domain_accuracy(&trials.of(&set(1..=7)), 0) + domain_accuracy(&target, 1)) / 2.0;
+        assert!(share < 0.6, "seed {}: domains are told apart in {share} of trials", adapted.seed);
     }
 }
 
@@ -913,8 +914,8 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     let (shots, later) = calibration_split(&trials.of(&set([10])), 3).unwrap();
     // Cues are a second apart and trials longer, so that the first of the 18 others shares samples with the last shot.
     assert_eq!((shots.class_counts(), later.len()), (vec![3, 3], 17));
-    let how = Adaptation { guard: false, ..Adaptation::default() };
-    let adapted = fits[0].fitted.adapt(&shots, &how).unwrap();
+    let adaptation = Adaptation { guard: false, ..Adaptation::default() };
+    let adapted = fits[0].fitted.adapt(&shots, &adaptation).unwrap();
     let card = card(method, &trials, 3);
     let [before, after] = ["before", "after"].map(|n| folder.path().join(n));
     file::save(&before, &*fits[0].fitted, &card).unwrap();
@@ -945,7 +946,7 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     assert_eq!(p(&*slight.fitted), p(&*fits[0].fitted));
     // Others have nothing to adapt.
     let eegnet = fit(find("eegnet").unwrap(), &trials, set(1..=7), &[1], 1);
-    assert!(eegnet[0].fitted.adapt(&shots, &how).is_err());
+    assert!(eegnet[0].fitted.adapt(&shots, &adaptation).is_err());
 }
 
 /// Trials are standardised by the subjects it learns from, and the file has nothing for each of them.

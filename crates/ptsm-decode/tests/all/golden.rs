@@ -85,7 +85,7 @@ fn losses_in<T: Real>(tolerance: f64) {
         ];
         let ids: Vec<Id> = named.iter().map(|(n, shape, _)| g.input(n, shape).unwrap()).collect();
         let y = g.labels("y", &[6], 2).unwrap();
-        let who = g.labels("who", &[6], 3).unwrap();
+        let subjects = g.labels("who", &[6], 3).unwrap();
         let [t, s, ps, pt, cs, ct] = ids[..] else { unreachable!() };
         let (p, c) = (Mask { space: ps, time: pt }, Mask { space: cs, time: ct });
         let both = |g: &mut Graph, f: &dyn Fn(&mut Graph, Mask) -> ptsm_engine::Result<Id>| {
@@ -111,7 +111,7 @@ fn losses_in<T: Real>(tolerance: f64) {
             ("L_cov", losses::decorrelation(&mut g, t, s, false).unwrap(), 0.8265842430),
             ("contrast 0.5", g.nt_xent(t, y, 0.5).unwrap(), 1.713137282),
             ("contrast 0.1", g.nt_xent(t, y, 0.1).unwrap(), 2.652301892),
-            ("contrast subject", g.nt_xent(s, who, 0.5).unwrap(), 0.8151542140),
+            ("contrast subject", g.nt_xent(s, subjects, 0.5).unwrap(), 0.8151542140),
         ];
         let literal = losses::decorrelation(&mut g, t, s, true).unwrap();
         expected.push(("L_cov literal", literal, if factor == 1.0 { 1.316662132 } else { 0.01316662132 }));

@@ -20,11 +20,11 @@ fn build(model: Ptsm) -> Network {
 }
 
 /// A backward pass of the whole step on the golden batch.
-fn backward(network: &Network, parameters: &Parameters<f64>, who: &[u32]) -> Step<f64> {
+fn backward(network: &Network, parameters: &Parameters<f64>, subjects: &[u32]) -> Step<f64> {
     let mut step =
         Step::new(&network.graph, &network.step(Adam::default()), 1, &Cpu::new().unwrap()).unwrap();
     let x = input(4, 3, 32);
-    let feeds = [("x", Feed::Each(&x[..])), ("task", Feed::Labels(&Y)), ("subject", Feed::Labels(who))];
+    let feeds = [("x", Feed::Each(&x[..])), ("task", Feed::Labels(&Y)), ("subject", Feed::Labels(subjects))];
     step.backward(parameters, &feeds, &[true]).unwrap();
     step
 }
@@ -190,7 +190,7 @@ fn the_subject_table_is_personal_in_training_and_the_mean_afterwards() {
 fn subject_labels_matter_in_training_but_not_for_the_shapes() {
     let network = build(golden_ptsm(PoolPlacement::Last));
     let parameters = ptsm_parameters::<f64>(&network);
-    let loss = |who: &[u32]| backward(&network, &parameters, who).output(&parameters, 0, 0)[0];
+    let loss = |subjects: &[u32]| backward(&network, &parameters, subjects).output(&parameters, 0, 0)[0];
     assert_ne!(loss(&[0, 0, 1, 1]), loss(&[1, 0, 1, 0]));
 }
 

@@ -54,12 +54,12 @@ fn check(
             .as_array()
             .map_or(vec![], |l| l.iter().map(|v| v.as_u64().unwrap() as u32).collect())
     };
-    let (y, who, domains) = (labels("labels"), labels("subjects"), labels("domains"));
+    let (y, subjects, domains) = (labels("labels"), labels("subjects"), labels("domains"));
     let lambda = case["hyper"]["data"]["lambda"].as_f64().map(|lambda| [lambda]);
     let x = input(batch, shape.channels, shape.time);
     let mut feeds = vec![("x", Feed::Each(&x[..])), ("task", Feed::Labels(&y))];
-    if !who.is_empty() {
-        feeds.push(("subject", Feed::Labels(&who)));
+    if !subjects.is_empty() {
+        feeds.push(("subject", Feed::Labels(&subjects)));
     }
     if !domains.is_empty() {
         feeds.push(("domain", Feed::Labels(&domains)));

@@ -494,9 +494,9 @@ mod tests {
             }
             at.each(threads, threads, format!("{kind}()"));
         }
-        let told: Vec<_> = kernels(&found, [1, 1, 1], 0, 0).iter().map(|(k, _)| (k.kind, k.cost)).collect();
+        let found: Vec<_> = kernels(&found, [1, 1, 1], 0, 0).iter().map(|(k, _)| (k.kind, k.cost)).collect();
         let cost = |multiply_adds, numbers| Cost::new::<f32>(multiply_adds, numbers);
-        assert_eq!(told, [("several", cost(30, 60 + 400)), ("conv1d", cost(1 << 20, 1 << 21))]);
+        assert_eq!(found, [("several", cost(30, 60 + 400)), ("conv1d", cost(1 << 20, 1 << 21))]);
     }
 
     #[test]

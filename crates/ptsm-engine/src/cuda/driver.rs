@@ -39,19 +39,19 @@ pub(super) fn has_driver() -> bool {
 pub(super) fn version() -> Result<c_int> {
     let mut version: c_int = 0;
     // SAFETY: one number is written.
-    let told = unsafe { sys::cuDriverGetVersion(&mut version) };
-    told.result().map_err(|e| failed("the NVIDIA driver does not tell its version", e))?;
+    let status = unsafe { sys::cuDriverGetVersion(&mut version) };
+    status.result().map_err(|e| failed("the NVIDIA driver does not tell its version", e))?;
     Ok(version)
 }
 
 fn failed(what: &str, error: DriverError) -> Error {
     let name = error.error_name().ok().and_then(|n| n.to_str().ok().map(str::to_string));
     let text = error.error_string().ok().and_then(|n| n.to_str().ok().map(str::to_string));
-    let told = match (name, text) {
+    let description = match (name, text) {
         (Some(name), Some(text)) => format!("{text} ({name})"),
         _ => format!("{error:?}"),
     };
-    Error::Device(format!("{what}: {told}"))
+    Error::Device(format!("{what}: {description}"))
 }
 
 impl Gpu {

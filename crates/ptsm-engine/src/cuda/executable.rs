@@ -304,19 +304,19 @@ impl CudaExecutable {
         let staged_at = (feeds_at + self.replicas * inputs * FEED).next_multiple_of(256);
         let all = staged_at + staged.len();
         self.make_room(all)?;
-        let told = self.table.place().after(self.replicas_at);
+        let base = self.table.place().after(self.replicas_at);
         let (mut replicas, mut feeds) = (vec![], vec![]);
         for (i, one) in active.iter().enumerate() {
             let words = [one.replica as u32, one.seed as u32, (one.seed >> 32) as u32, one.step];
             replicas.extend(words.iter().flat_map(|w| w.to_le_bytes()));
             let numbers = one.scalars.map(|x| x as f32);
             replicas.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
-            let own = told.after(feeds_at + i * inputs * FEED);
+            let own = base.after(feeds_at + i * inputs * FEED);
             let report =
                 self.report.place().after(one.replica * self.layout.report_stride * size_of::<f32>());
             replicas.extend([own, report].iter().flat_map(|place| place.to_bytes()));
             for (one, (from, apart)) in fed.iter().zip(&at) {
-                let part = told.after(staged_at + from + i * apart);
+                let part = base.after(staged_at + from + i * apart);
                 feeds.extend(match one {
                     CudaFeed::Rows(table, _) => table.to_bytes(part),
                     _ => {

@@ -93,7 +93,7 @@ pub(crate) struct Experiment {
 
 /// What a run of an [`Experiment`] gave.
 #[derive(Clone, Debug)]
-pub(crate) struct Measured {
+pub(crate) struct ExperimentResult {
     pub(crate) loss: f64,
     pub(crate) result: Vec<f64>,
     /// One for each trainable tensor, in the graph's order; `None` where the loss does not depend on it.
@@ -104,7 +104,7 @@ pub(crate) struct Measured {
     pub(crate) instructions: usize,
 }
 
-impl Measured {
+impl ExperimentResult {
     pub(crate) fn gradient(&self, name: &str) -> &[f64] {
         let found = self.gradients.iter().find(|(n, _)| n == name);
         found.and_then(|(_, g)| g.as_deref()).unwrap_or_else(|| panic!("no gradient of `{name}`"))
@@ -214,7 +214,7 @@ impl Experiment {
         Runner { experiment: self, step, start, parameters: self.parameters(), reals }
     }
 
-    pub(crate) fn measure<T: Real>(&self, device: impl Into<Device>) -> Measured {
+    pub(crate) fn measure<T: Real>(&self, device: impl Into<Device>) -> ExperimentResult {
         self.runner::<T>(device).measure()
     }
 
@@ -226,9 +226,9 @@ impl Experiment {
             let largest = |g: &Option<Vec<f64>>| g.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
             let most = here.gradients.iter().fold(0.0f64, |m, (_, g)| m.max(largest(g)));
             let [there, kept] = [there, here.clone()].map(|mut measured| {
-                let told = measured.gradients.into_iter().zip(&here.gradients);
-                let told = told.filter(|(_, (_, g))| largest(g) > 1e-4 * most || g.is_none());
-                measured.gradients = told.map(|(own, _)| own).collect();
+                let compared = measured.gradients.into_iter().zip(&here.gradients);
+                let compared = compared.filter(|(_, (_, g))| largest(g) > 1e-4 * most || g.is_none());
+                measured.gradients = compared.map(|(own, _)| own).collect();
                 measured
             });
             assert_same(&self.label, &there, &kept, 1e-4);
@@ -236,7 +236,7 @@ impl Experiment {
     }
 
     /// Compares every entry of every gradient with a finite difference, and the GPU's with the CPU's.
-    pub(crate) fn check(&self) -> Measured {
+    pub(crate) fn check(&self) -> ExperimentResult {
         self.check_gpu();
         let mut runner = self.runner::<f64>(cpu());
         let measured = runner.measure();
@@ -251,7 +251,7 @@ impl Experiment {
     }
 
     /// Compares some entries of every gradient with finite differences.
-    pub(crate) fn check_some(&self, random: &mut Random, entries: usize) -> Measured {
+    pub(crate) fn check_some(&self, random: &mut Random, entries: usize) -> ExperimentResult {
         self.check_gpu();
         let mut runner = self.runner::<f64>(cpu());
         let measured = runner.measure();
@@ -309,7 +309,7 @@ impl<T: Real> Runner<'_, T> {
         spent.iter().any(|s| s.name.ends_with(&shape))
     }
 
-    pub(crate) fn measure(&mut self) -> Measured {
+    pub(crate) fn measure(&mut self) -> ExperimentResult {
         let loss = self.loss();
         let wide = |values: &[T]| values.iter().map(|v| v.wide()).collect::<Vec<f64>>();
         let tensors = self.experiment.graph.tensors();
@@ -322,7 +322,7 @@ impl<T: Real> Runner<'_, T> {
         self.step.update(&mut after, &[0.0], &[true]).unwrap();
         let statistics = tensors.iter().filter(|t| !t.trainable);
         let statistics = statistics.map(|t| wide(after.get(0, &t.name).unwrap())).collect();
-        Measured { loss, result, gradients, statistics, instructions: self.step.program().len() }
+        ExperimentResult { loss, result, gradients, statistics, instructions: self.step.program().len() }
     }
 }
 
@@ -364,7 +364,7 @@ pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Results, gradients and statistics of two measurements agree.
-pub(crate) fn assert_same(label: &str, a: &Measured, b: &Measured, allowed: f64) {
+pub(crate) fn assert_same(label: &str, a: &ExperimentResult, b: &ExperimentResult, allowed: f64) {
     let apart = distance(&a.result, &b.result);
     assert!(apart <= allowed, "{label}: results differ by {apart}");
     assert_eq!(a.gradients.len(), b.gradients.len(), "{label}");

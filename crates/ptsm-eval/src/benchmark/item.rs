@@ -34,7 +34,8 @@ pub struct FitItem {
     /// The seed.
     pub seed: u64,
     /// Sessions and runs that are trained on.
-    pub learnt: Units,
+    #[serde(rename = "learnt")]
+    pub trained_on: Units,
     /// Who is tested.
     pub test: BTreeSet<SubjectId>,
 }
@@ -51,7 +52,8 @@ struct Identity<'a> {
     train: &'a BTreeSet<SubjectId>,
     validation: &'a BTreeSet<SubjectId>,
     test: &'a BTreeSet<SubjectId>,
-    learnt: &'a Units,
+    #[serde(rename = "learnt")]
+    trained_on: &'a Units,
     tested: &'a [Units],
     shots: &'a [usize],
     model: &'a str,
@@ -71,7 +73,7 @@ impl FitItem {
         stage: &Stage,
         entry: usize,
         (fold, subjects): (usize, &Fold),
-        (learnt, tested): (&Units, &[Units]),
+        (trained_on, tested): (&Units, &[Units]),
         seed: u64,
     ) -> Result<FitItem> {
         let model = &stage.entries[entry];
@@ -81,11 +83,11 @@ impl FitItem {
             data: &stage.data,
             fingerprint: &stage.fingerprint,
             trials_access: stage.trials_access,
-            division: stage.people.name(),
+            division: stage.division.name(),
             train: subjects.sources.train_subjects(),
             validation: subjects.sources.validation_subjects(),
             test: &subjects.test,
-            learnt,
+            trained_on,
             tested,
             shots: &stage.shots,
             model: &model.model,
@@ -98,12 +100,12 @@ impl FitItem {
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;
         let key = blake3::hash(&text).to_hex()[..32].to_string();
-        Ok(FitItem { key, entry, fold, seed, learnt: learnt.clone(), test: subjects.test.clone() })
+        Ok(FitItem { key, entry, fold, seed, trained_on: trained_on.clone(), test: subjects.test.clone() })
     }
 
     /// Whether there are scores.
     pub fn is_scored(&self, folder: &Path) -> bool {
-        matches!(self.outcome(folder), Some(FitOutcome { came: FitScores::Scored { .. }, .. }))
+        matches!(self.outcome(folder), Some(FitOutcome { scores: FitScores::Scored { .. }, .. }))
     }
 
     /// Where its outcome is.
@@ -119,7 +121,7 @@ impl FitItem {
     /// What came of it; none where it is still to be done. A file that is not what was written, as after a failing disk, counts as none.
     pub fn outcome(&self, folder: &Path) -> Option<FitOutcome> {
         let outcome: FitOutcome = serde_json::from_slice(&std::fs::read(self.file(folder)).ok()?).ok()?;
-        let whole = match &outcome.came {
+        let whole = match &outcome.scores {
             FitScores::Scored { records } => {
                 let scored: BTreeSet<SubjectId> = records.iter().map(|r| r.subject).collect();
                 scored == self.test
@@ -143,7 +145,7 @@ pub struct FitOutcome {
     pub key: String,
     /// Scores or an error.
     #[serde(flatten)]
-    pub came: FitScores,
+    pub scores: FitScores,
     /// What its features tell of subjects, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<FeatureFindings>,

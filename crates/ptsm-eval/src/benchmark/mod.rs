@@ -76,17 +76,17 @@ struct Group<'a> {
 impl Benchmark<'_> {
     /// Does those of the wanted fits that have no scores yet. All folds and seeds of a decoder are handed to it at once; how many train
     /// together is its affair and the device's. A fit that fails is written down as such and does not end the others.
-    pub fn run(&self, wanted: &dyn Fn(&FitItem) -> bool, observer: &mut dyn Observer) -> Result<()> {
+    pub fn run(&self, selected: &dyn Fn(&FitItem) -> bool, observer: &mut dyn Observer) -> Result<()> {
         let folds = self.stage.folds(self.sets)?;
         let items = self.stage.items(self.sets)?;
         for (i, entry) in self.stage.entries.iter().enumerate() {
             let method = find(&entry.model)?;
             let decoder = method.build(entry.settings.clone())?;
             let folds = self.stage.given_to(&*decoder, &folds);
-            for (learnt, tested) in self.stage.tested_by() {
-                let own = items.iter().filter(|item| item.entry == i && item.learnt == learnt);
+            for (trained_on, tested) in self.stage.tested_by() {
+                let own = items.iter().filter(|item| item.entry == i && item.trained_on == trained_on);
                 let left: Vec<&FitItem> =
-                    own.filter(|item| wanted(item) && !item.is_scored(self.folder)).collect();
+                    own.filter(|item| selected(item) && !item.is_scored(self.folder)).collect();
                 if left.is_empty() {
                     continue;
                 }
@@ -94,7 +94,7 @@ impl Benchmark<'_> {
                 // A transductive decoder also gets the unlabelled trials of the test subjects.
                 let with_target = decoder.learns_from_target();
                 let training_data =
-                    self.stage.training_data(&folds, self.sets, &learnt, &tested, with_target)?;
+                    self.stage.training_data(&folds, self.sets, &trained_on, &tested, with_target)?;
                 let group =
                     Group { entry, decoder: &*decoder, training_data: &training_data, tested: &tested };
                 let _working = WorkMarker::at(self.folder, &left)?;
@@ -117,8 +117,8 @@ impl Benchmark<'_> {
                 }
             }
             observer.failed(&group.entry.display_name(), item, &error.to_string());
-            let came = FitScores::Failed { error: error.to_string(), hint: error.hint() };
-            self.outcome(group, item, came, None, (Instant::now(), 1)).write(item, self.folder)?;
+            let scores = FitScores::Failed { error: error.to_string(), hint: error.hint() };
+            self.outcome(group, item, scores, None, (Instant::now(), 1)).write(item, self.folder)?;
         }
         Ok(())
     }
@@ -138,9 +138,9 @@ impl Benchmark<'_> {
         let fitted = group.decoder.fit(&jobs, &run, observer, &mut |job, fit| {
             let item = items[job];
             let written = self.records(group, item, &fit).and_then(|records| {
-                let came = FitScores::Scored { records };
+                let scores = FitScores::Scored { records };
                 let features = self.features(group, item, &fit)?;
-                self.outcome(group, item, came, features, (began, items.len())).write(item, self.folder)
+                self.outcome(group, item, scores, features, (began, items.len())).write(item, self.folder)
             });
             // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
             let _ = written.as_ref().map(|()| std::fs::remove_file(item.checkpoint(self.folder)));
@@ -166,8 +166,8 @@ impl Benchmark<'_> {
                 data: self.stage.data.clone(),
                 model: group.entry.model.clone(),
                 variant: group.entry.variant.clone(),
-                protocol: self.stage.people.name(),
-                learnt: units(&item.learnt),
+                protocol: self.stage.division.name(),
+                trained_on: units(&item.trained_on),
                 tested: units(tested),
                 target_access: method.target_access.and(self.stage.trials_access),
                 shown: method.target_access,
@@ -184,13 +184,13 @@ impl Benchmark<'_> {
                 continue;
             }
             let each = |subject: &SubjectId| -> Result<Vec<Record>> {
-                let person = trials.only(|t| t.subject == *subject);
+                let own = trials.only(|t| t.subject == *subject);
                 let shots = &self.stage.shots;
                 if method.adapts {
-                    let how = Adaptation::default();
-                    return Ok(learning_curve(&*fit.fitted, &person, shots, &how, &context)?.records);
+                    let adaptation = Adaptation::default();
+                    return Ok(learning_curve(&*fit.fitted, &own, shots, &adaptation, &context)?.records);
                 }
-                Ok(vec![unadapted(&*fit.fitted, &person, shots, &context)?])
+                Ok(vec![unadapted(&*fit.fitted, &own, shots, &context)?])
             };
             for subject in &item.test {
                 records.extend(each(subject)?);
@@ -219,13 +219,13 @@ impl Benchmark<'_> {
         &self,
         group: &Group<'_>,
         item: &FitItem,
-        came: FitScores,
+        scores: FitScores,
         features: Option<FeatureFindings>,
         (began, together): (Instant, usize),
     ) -> FitOutcome {
         FitOutcome {
             key: item.key.clone(),
-            came,
+            scores,
             features,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,

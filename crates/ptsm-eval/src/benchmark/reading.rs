@@ -14,8 +14,8 @@ pub type FeatureReader =
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum FeatureFindings {
-    /// It was asked.
-    Made {
+    /// The features were measured.
+    Measured {
         /// Proxy A-distance between training subjects and test subjects: 0 where they cannot be told apart, 2 where they always can.
         distance: f64,
         /// The same between any two such groups of these subjects, the mean over draws; none where one subject is tested, who cannot be
@@ -24,12 +24,14 @@ pub enum FeatureFindings {
         /// How often groups drawn at random are as far apart.
         p: Option<f64>,
         /// The accuracy with which a linear probe tells the test subjects apart; none where there is only one.
-        person: Option<f64>,
+        #[serde(rename = "person")]
+        subject_accuracy: Option<f64>,
         /// The chance level of that probe.
-        person_chance: Option<f64>,
+        #[serde(rename = "person_chance")]
+        subject_chance: Option<f64>,
     },
-    /// It could not be asked.
-    Not {
+    /// They could not be measured.
+    NotMeasured {
         /// Why.
         why: String,
     },
@@ -46,13 +48,15 @@ pub struct FoldFeatureFindings {
     /// How subjects are divided, or which data set decoders were trained on: `kfold:5`, `across:other`.
     pub protocol: String,
     /// Training sessions and runs, where these are not all.
-    pub learnt: Option<String>,
+    #[serde(rename = "learnt")]
+    pub trained_on: Option<String>,
     /// The fold.
     pub fold: usize,
     /// The seed.
     pub seed: u64,
     /// How many test subjects the fold has.
-    pub people: usize,
+    #[serde(rename = "people")]
+    pub subject_count: usize,
     /// What was found.
     pub reading: FeatureFindings,
 }

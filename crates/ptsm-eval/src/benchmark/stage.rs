@@ -40,7 +40,8 @@ pub struct Stage {
     /// The target access of the pipeline: what preparing the trials saw of each subject.
     pub trials_access: TargetAccess,
     /// How subjects are divided.
-    pub people: Division,
+    #[serde(rename = "people")]
+    pub division: Division,
     /// Sessions and runs to learn from and to test. One of everything where none is named.
     pub transfers: Vec<Transfer>,
     /// Labelled trials of each class that decoders are tuned with, besides none.
@@ -65,7 +66,8 @@ pub enum Division {
     /// Some subjects of one data set, divided; the others are not looked at.
     Among {
         /// Who takes part.
-        people: BTreeSet<SubjectId>,
+        #[serde(rename = "people")]
+        subjects: BTreeSet<SubjectId>,
         /// How they are divided.
         protocol: Protocol,
     },
@@ -79,7 +81,7 @@ pub enum Division {
 impl Division {
     /// The source subjects of one fold, divided once more: no test subject of that fold is among them.
     pub fn inside(sources: &Sources, protocol: Protocol) -> Division {
-        Division::Among { people: sources.train_subjects() | sources.validation_subjects(), protocol }
+        Division::Among { subjects: sources.train_subjects() | sources.validation_subjects(), protocol }
     }
 
     /// As it stands in records.
@@ -112,7 +114,7 @@ pub(super) struct Fold {
 #[derive(Clone, Copy)]
 pub struct StageTrials<'a> {
     /// The training set; where subjects are divided into folds, also the test set.
-    pub learnt: &'a Trials,
+    pub training: &'a Trials,
     /// Tested, where that is another set.
     pub tested: Option<&'a Trials>,
 }
@@ -120,11 +122,11 @@ pub struct StageTrials<'a> {
 impl<'a> StageTrials<'a> {
     /// One set for both.
     pub fn one(trials: &'a Trials) -> StageTrials<'a> {
-        StageTrials { learnt: trials, tested: None }
+        StageTrials { training: trials, tested: None }
     }
 
     pub(super) fn tested(&self) -> &'a Trials {
-        self.tested.unwrap_or(self.learnt)
+        self.tested.unwrap_or(self.training)
     }
 }
 
@@ -133,20 +135,20 @@ impl Stage {
         let seed = *self.seeds.first().ok_or_else(|| Error::plan("there is no seed", "give at least one"))?;
         let fold =
             |split: &Split| Fold { sources: split.sources().clone(), test: split.test_subjects().clone() };
-        match (&self.people, sets.tested) {
+        match (&self.division, sets.tested) {
             (Division::Within(protocol), None) => {
-                Ok(protocol.splits(&sets.learnt.subjects(), seed)?.iter().map(fold).collect())
+                Ok(protocol.splits(&sets.training.subjects(), seed)?.iter().map(fold).collect())
             }
-            (Division::Among { people, protocol }, None) => {
-                Ok(protocol.splits(people, seed)?.iter().map(fold).collect())
+            (Division::Among { subjects, protocol }, None) => {
+                Ok(protocol.splits(subjects, seed)?.iter().map(fold).collect())
             }
             (Division::Across { .. }, Some(tested)) => {
-                sets.learnt.layout().expect(tested.layout()).map_err(ptsm_decode::Error::from)?;
-                let sources = Split::for_training(&sets.learnt.subjects(), seed)?;
+                sets.training.layout().expect(tested.layout()).map_err(ptsm_decode::Error::from)?;
+                let sources = Split::for_training(&sets.training.subjects(), seed)?;
                 Ok(vec![Fold { sources, test: tested.subjects() }])
             }
             _ => Err(Error::plan(
-                format!("`{}` does not fit the trials that are given", self.people.name()),
+                format!("`{}` does not fit the trials that are given", self.division.name()),
                 "give one set of trials where subjects are divided within it, two where another data set is tested",
             )),
         }
@@ -175,7 +177,7 @@ impl Stage {
     /// trained on, nobody else is.
     pub(super) fn given_to(&self, decoder: &dyn Decoder, folds: &[Fold]) -> Vec<Fold> {
         let named = matches!(
-            &self.people,
+            &self.division,
             Division::Within(Protocol::Fixed { .. })
                 | Division::Among { protocol: Protocol::Fixed { .. }, .. }
         );
@@ -214,11 +216,11 @@ impl Stage {
         let mut parts: Vec<(Units, Vec<Units>)> = vec![];
         let everything = [Transfer::default()];
         let transfers = if self.transfers.is_empty() { &everything[..] } else { &self.transfers };
-        for Transfer { learnt, tested } in transfers {
-            match parts.iter_mut().find(|(known, _)| known == learnt) {
+        for Transfer { trained_on, tested } in transfers {
+            match parts.iter_mut().find(|(known, _)| known == trained_on) {
                 Some((_, all)) if all.contains(tested) => {}
                 Some((_, all)) => all.push(tested.clone()),
-                None => parts.push((learnt.clone(), vec![tested.clone()])),
+                None => parts.push((trained_on.clone(), vec![tested.clone()])),
             }
         }
         parts
@@ -240,11 +242,11 @@ impl Stage {
                 decoder.check_subjects(&tested, method.target_access)?;
             }
             let folds = self.given_to(&*decoder, &folds);
-            for (learnt, tested) in &parts {
-                self.training_data(&folds, sets, learnt, tested, false)?;
-                for (fold, people) in folds.iter().enumerate() {
+            for (trained_on, tested) in &parts {
+                self.training_data(&folds, sets, trained_on, tested, false)?;
+                for (fold, subjects) in folds.iter().enumerate() {
                     for &seed in &self.seeds {
-                        items.push(FitItem::new(self, entry, (fold, people), (learnt, tested), seed)?);
+                        items.push(FitItem::new(self, entry, (fold, subjects), (trained_on, tested), seed)?);
                     }
                 }
             }
@@ -277,20 +279,20 @@ impl Stage {
         &self,
         folds: &[Fold],
         sets: StageTrials<'a>,
-        learnt: &Units,
+        trained_on: &Units,
         tested: &[Units],
         with_target: bool,
     ) -> Result<BTreeMap<usize, TrainingData<'a>>> {
         let some = |trials: Subset<'a>, what: &str| -> Result<Subset<'a>> {
-            let kept = trials.only(|t| learnt.contains(t));
+            let kept = trials.only(|t| trained_on.contains(t));
             if kept.is_empty() && !trials.is_empty() {
-                return Err(nothing_of(learnt, what));
+                return Err(nothing_of(trained_on, what));
             }
             Ok(kept)
         };
         let data = |fold: &Fold| -> Result<TrainingData<'a>> {
-            let train = some(fold.sources.train(sets.learnt), "training subjects")?;
-            let validation = some(fold.sources.validation(sets.learnt), "validation subjects")?;
+            let train = some(fold.sources.train(sets.training), "training subjects")?;
+            let validation = some(fold.sources.validation(sets.training), "validation subjects")?;
             let data = TrainingData::new(train, validation)?;
             if !with_target {
                 return Ok(data);

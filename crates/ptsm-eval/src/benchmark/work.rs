@@ -111,15 +111,15 @@ impl WorkList {
                 |reading| FoldFeatureFindings {
                     model: entry.display_name(),
                     data: stage.data.clone(),
-                    protocol: stage.people.name(),
-                    learnt: (!item.learnt.is_all()).then(|| item.learnt.to_string()),
+                    protocol: stage.division.name(),
+                    trained_on: (!item.trained_on.is_all()).then(|| item.trained_on.to_string()),
                     fold: item.fold,
                     seed: item.seed,
-                    people: item.test.len(),
+                    subject_count: item.test.len(),
                     reading,
                 },
             ));
-            match outcome.map(|outcome| outcome.came) {
+            match outcome.map(|outcome| outcome.scores) {
                 None => collected.missing += 1,
                 Some(FitScores::Scored { records }) => collected.records.extend(
                     records.into_iter().map(|record| Record { variant: entry.variant.clone(), ..record }),
@@ -150,7 +150,7 @@ impl WorkList {
     pub fn fit_statuses(&self, folder: &Path) -> Vec<FitStatus> {
         let running = running(folder);
         let of = |item: &FitItem| match item.outcome(folder) {
-            Some(FitOutcome { came: FitScores::Scored { .. }, .. }) => FitStatus::Done,
+            Some(FitOutcome { scores: FitScores::Scored { .. }, .. }) => FitStatus::Done,
             // Whoever works at it again may mend it.
             _ if running.contains(&item.key) => FitStatus::Running,
             Some(_) => FitStatus::Failed,

@@ -68,8 +68,8 @@ impl Folder {
     }
 
     /// Makes the folder of a search for settings, or takes one up; it may have changed as well.
-    pub fn open_tuning(path: &Path, asked: &str) -> Result<Folder> {
-        Folder::enter(path, TUNING, asked, false)
+    pub fn open_tuning(path: &Path, request: &str) -> Result<Folder> {
+        Folder::enter(path, TUNING, request, false)
     }
 
     /// Takes up a benchmark as it is, unless somebody works in it.
@@ -113,10 +113,10 @@ impl Folder {
         if begun && same {
             let found = std::fs::read_to_string(&file)
                 .while_doing(|| format!("{} cannot be read", file.display()))?;
-            if let Some((found, wanted)) = first_difference(&found, text) {
+            if let Some((found, expected)) = first_difference(&found, text) {
                 return Err(Error::request(
                     format!(
-                        "{} holds another run: it has `{found}`, this command wants `{wanted}`",
+                        "{} holds another run: it has `{found}`, this command wants `{expected}`",
                         path.display()
                     ),
                     "give another folder to `--out`, or the same settings to continue",
@@ -273,8 +273,8 @@ fn lock_by(
 }
 
 /// The first line in which two texts differ, both sides.
-fn first_difference(found: &str, wanted: &str) -> Option<(String, String)> {
-    let (mut a, mut b) = (found.lines(), wanted.lines());
+fn first_difference(found: &str, expected: &str) -> Option<(String, String)> {
+    let (mut a, mut b) = (found.lines(), expected.lines());
     loop {
         match (a.next(), b.next()) {
             (None, None) => return None,
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_without_locks_is_told() {
+    fn a_file_system_without_locks_is_reported() {
         let place = tempfile::tempdir().unwrap();
         let lock = lock_by(place.path(), refused(ErrorKind::Unsupported)).unwrap().ok().unwrap();
         let folder = Folder { path: place.path().into(), made: false, stays: true, lock };

@@ -73,9 +73,9 @@ fn now_s() -> u64 {
 
 /// The name of this machine; empty where the system does not tell.
 fn machine() -> String {
-    let told = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let told = told.or_else(|| std::env::var("COMPUTERNAME").or_else(|_| std::env::var("HOSTNAME")).ok());
-    told.unwrap_or_default().trim().to_string()
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("COMPUTERNAME").or_else(|_| std::env::var("HOSTNAME")).ok());
+    name.unwrap_or_default().trim().to_string()
 }
 
 /// An argument as a shell takes it for one.
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_at_work_is_told_in_one_line() {
+    fn the_process_at_work_is_named_in_one_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         std::fs::write(&path, "a longer text of somebody who was there before, and more and more of it")
@@ -106,9 +106,9 @@ mod tests {
             since_s: now_s() - 200,
         };
         here.write(&mut lock).unwrap();
-        let told = Occupant::read(&path).unwrap();
-        assert_eq!(told, here);
-        let text = told.to_string();
+        let found = Occupant::read(&path).unwrap();
+        assert_eq!(found, here);
+        let text = found.to_string();
         assert!(text.starts_with("process 71 (`ptsm train --out run`), begun 3 min 2"), "{text}");
         let elsewhere = Occupant { machine: "node3".into(), ..here };
         assert!(elsewhere.to_string().starts_with("process 71 on node3 (`ptsm"), "{elsewhere}");

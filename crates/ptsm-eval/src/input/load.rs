@@ -21,7 +21,7 @@ pub fn load(
     source: &Source,
     pipeline: Option<&Pipeline>,
     subjects: Option<&SubjectList>,
-    wanted: LabelHandling<'_>,
+    label_handling: LabelHandling<'_>,
     env: &Env,
 ) -> Result<LoadedData> {
     let cache = match source {
@@ -45,7 +45,7 @@ pub fn load(
         stop: Some(&stop),
         ..LoadOptions::default()
     };
-    let loaded = source.load_with(pipeline, subjects, wanted, &options);
+    let loaded = source.load_with(pipeline, subjects, label_handling, &options);
     drop(counting);
     let loaded = loaded?;
     tracing::info!(
@@ -69,7 +69,7 @@ fn tell_findings(loaded: &LoadedData, env: &Env) -> Result<()> {
         .iter()
         .map(|duplicate| (duplicate.to_string(), "leave one of them out with `--subjects`".to_string()));
     // Whoever shares a recording is told as a pair.
-    let paired = |case: &Case| loaded.duplicates.iter().any(|duplicate| duplicate.is_told_by(case));
+    let paired = |case: &Case| loaded.duplicates.iter().any(|duplicate| duplicate.is_reported_by(case));
     let others = loaded.findings.iter().filter_map(|problem| {
         let mut problem = problem.clone();
         problem.cases.retain(|case| !paired(case));

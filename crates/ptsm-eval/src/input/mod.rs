@@ -111,7 +111,7 @@ impl TaskOverride {
 
 /// The data a decoder was trained on, as far as reading others for it depends on them.
 #[derive(Clone, Copy, Debug)]
-pub struct TrainedOn<'a> {
+pub struct TrainingSource<'a> {
     /// The data set's name.
     pub name: &'a str,
     /// What was chosen about it.
@@ -129,7 +129,7 @@ pub struct PreparedData {
     /// A hash of the contents and the pipeline.
     pub fingerprint: String,
     /// What each subject is recognised by.
-    pub people: BTreeMap<SubjectId, SubjectIdentity>,
+    pub identities: BTreeMap<SubjectId, SubjectIdentity>,
     /// What is wrong or odd in the data.
     pub findings: Vec<Problem>,
     /// Subjects with a recording in common.
@@ -156,7 +156,7 @@ impl PreparedData {
             pipeline,
             name,
             fingerprint,
-            people,
+            identities,
             excluded,
             findings,
             duplicates,
@@ -169,7 +169,7 @@ impl PreparedData {
             pipeline,
             name,
             fingerprint,
-            people,
+            identities,
             findings,
             duplicates,
             excluded,
@@ -214,15 +214,16 @@ pub fn load_with_pipeline(
 /// model card declares, so that a decoder trained on these trials, such as one with shuffled labels, is mirrored as the first was.
 pub fn load_for_decoder(
     data: &DataRequest,
-    trained_on: TrainedOn<'_>,
+    trained_on: TrainingSource<'_>,
     card: &ModelCard,
     labelled: bool,
     env: &Env,
 ) -> Result<PreparedData> {
     let classes = &card.layout.classes;
-    let wanted = if labelled { LabelHandling::Classes(classes) } else { LabelHandling::Unlabelled(classes) };
+    let label_handling =
+        if labelled { LabelHandling::Classes(classes) } else { LabelHandling::Unlabelled(classes) };
     let source = as_trained(data, trained_on, env)?;
-    let loaded = load(&source, Some(&card.pipeline), data.subjects.as_ref(), wanted, env)?;
+    let loaded = load(&source, Some(&card.pipeline), data.subjects.as_ref(), label_handling, env)?;
     let input = PreparedData::new(&source, loaded)?;
     let trials = input.trials.with_task(card.layout.task.clone())?;
     let input = PreparedData { trials, ..input };
@@ -234,7 +235,7 @@ pub fn load_for_decoder(
 }
 
 /// The source, with the choices the decoder was trained with where it is the same data set and nothing else is chosen.
-fn as_trained(data: &DataRequest, run: TrainedOn<'_>, env: &Env) -> Result<Source> {
+fn as_trained(data: &DataRequest, run: TrainingSource<'_>, env: &Env) -> Result<Source> {
     let own = data.source()?;
     let now = choices(&own);
     if own.name() != run.name || now.is_empty() {

@@ -99,7 +99,7 @@ pub(super) fn of(
             entries.push(EntryEstimate {
                 entry: entry.clone(),
                 data: ready.stage.data.clone(),
-                protocol: ready.stage.people.name(),
+                protocol: ready.stage.division.name(),
                 fits,
                 left: own.len(),
                 time,

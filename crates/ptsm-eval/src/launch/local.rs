@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A task that is under way.
-struct Running {
+struct RunningTask {
     task: usize,
     child: Child,
     /// Fits of it that were left when it began.
@@ -39,9 +39,9 @@ pub(super) fn run(work: &mut Work<'_>, program: &Path, jobs: usize, folder: &Pat
     std::fs::create_dir_all(&logs).while_doing(|| format!("{} cannot be made", logs.display()))?;
     let progress = env.begin("fits", Some(list.items().count()));
     let mut waiting: Vec<(usize, usize)> = (0..tasks.len()).rev().map(|task| (task, 0)).collect();
-    let mut running: Vec<(Running, usize)> = vec![];
+    let mut running: Vec<(RunningTask, usize)> = vec![];
     let mut given_up = vec![];
-    let mut told_to_stop = false;
+    let mut stop_requested = false;
     let left = |task: usize| {
         let items = &list.stages[tasks[task].stage].1;
         items.iter().filter(|i| tasks[task].keys.contains(&i.key) && !i.is_scored(folder)).count()
@@ -50,13 +50,13 @@ pub(super) fn run(work: &mut Work<'_>, program: &Path, jobs: usize, folder: &Pat
         while !env.is_cancelled() && running.len() < jobs {
             let Some((task, attempt)) = waiting.pop() else { break };
             let child = start(program, task, jobs, folder, env, &log(&logs, task))?;
-            running.push((Running { task, child, left: left(task) }, attempt));
+            running.push((RunningTask { task, child, left: left(task) }, attempt));
         }
         if running.is_empty() {
             break;
         }
-        if env.is_cancelled() && !told_to_stop {
-            told_to_stop = true;
+        if env.is_cancelled() && !stop_requested {
+            stop_requested = true;
             running.iter_mut().for_each(|(one, _)| ask_to_stop(&mut one.child));
         }
         std::thread::sleep(PAUSE);

@@ -69,8 +69,8 @@ pub(super) fn share(work: &mut Work<'_>, tasks: &[FitGroup], folder: &Path, env:
         if !needed || shared(&work.list, stage, folder, None).is_ok() {
             continue;
         }
-        let PreparedStage { stage: known, learnt, tested } = work.prepare(stage, env)?;
-        store_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &learnt)?;
+        let PreparedStage { stage: known, training, tested } = work.prepare(stage, env)?;
+        store_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &training)?;
         if let Some(tested) = tested {
             store_trials(&file(folder, stage, "tested"), &name(&known.fingerprint, "tested"), &tested)?;
         }
@@ -98,7 +98,7 @@ pub(super) fn shared(
             )
         })
     };
-    let across = matches!(known.people, Division::Across { .. });
+    let across = matches!(known.division, Division::Across { .. });
     Ok((map("learnt")?, if across { Some(map("tested")?) } else { None }))
 }
 

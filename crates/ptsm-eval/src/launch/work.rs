@@ -54,7 +54,7 @@ impl<'a> Work<'a> {
         let mut seen: Vec<(String, String, String, &StagePlan<'_>)> = vec![];
         for (plan, (stage, _)) in self.stages.iter().zip(&self.list.stages) {
             for entry in &stage.entries {
-                let own = (stage.data.clone(), stage.people.name(), entry.display_name(), plan);
+                let own = (stage.data.clone(), stage.division.name(), entry.display_name(), plan);
                 let same = |other: &&(String, String, String, &StagePlan<'_>)| {
                     (&other.0, &other.1, &other.2) == (&own.0, &own.1, &own.2)
                 };

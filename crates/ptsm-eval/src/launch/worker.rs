@@ -41,8 +41,8 @@ pub fn work(folder: &Path, args: &WorkerTask, reader: &FeatureReader, env: &Env)
             "give the same `--precision` as to the benchmark",
         ));
     }
-    let (learnt, tested) = tasks::shared(&list, task.stage, folder, args.node_cache.as_deref())?;
-    let sets = StageTrials { learnt: &learnt, tested: tested.as_ref() };
+    let (training, tested) = tasks::shared(&list, task.stage, folder, args.node_cache.as_deref())?;
+    let sets = StageTrials { training: &training, tested: tested.as_ref() };
     let known: BTreeSet<String> = stage.items(sets)?.into_iter().map(|item| item.key).collect();
     if !keys.iter().all(|key| known.contains(*key)) {
         return Err(Error::request(

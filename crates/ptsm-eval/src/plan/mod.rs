@@ -355,7 +355,7 @@ impl Plan {
     }
 
     /// The metrics of a table of some summaries: those named, else the usual ones, the one first that chance is tested by.
-    pub fn shown(&self, summaries: &[Summary]) -> Vec<&'static Metric> {
+    pub fn table_metrics(&self, summaries: &[Summary]) -> Vec<&'static Metric> {
         if self.metrics.is_empty() { phrases::default_metrics(summaries) } else { self.metrics() }
     }
 

@@ -30,7 +30,7 @@ pub struct PreparedStage {
     /// What is fitted to the trials.
     pub stage: Stage,
     /// The trials to learn from, and to test where nothing else is said.
-    pub learnt: Trials,
+    pub training: Trials,
     /// The trials to test, where they are of another data set.
     pub tested: Option<Trials>,
 }
@@ -38,7 +38,7 @@ pub struct PreparedStage {
 impl PreparedStage {
     /// The trials, as a benchmark takes them.
     pub fn sets(&self) -> StageTrials<'_> {
-        StageTrials { learnt: &self.learnt, tested: self.tested.as_ref() }
+        StageTrials { training: &self.training, tested: self.tested.as_ref() }
     }
 
     /// Every fit.
@@ -98,27 +98,27 @@ impl Plan {
 impl StagePlan<'_> {
     /// Reads the trials and resolves every setting. What cannot work is refused here, before the first fit.
     pub fn prepare(&self, env: &Env) -> Result<PreparedStage> {
-        let (learnt, tested) = match self.tested {
+        let (training, tested) = match self.tested {
             None => (aligned(self.read(self.data, &self.pipeline, LabelHandling::Own, env)?)?, None),
             Some(other) => {
-                let (learnt, tested) = self.common(other, env)?;
-                (aligned(learnt)?, Some(aligned(tested)?))
+                let (training, tested) = self.common(other, env)?;
+                (aligned(training)?, Some(aligned(tested)?))
             }
         };
-        let entries = self.resolve(learnt.trials.layout(), env)?;
-        let named = tested.as_ref().unwrap_or(&learnt);
+        let entries = self.resolve(training.trials.layout(), env)?;
+        let named = tested.as_ref().unwrap_or(&training);
         let stage = Stage {
             data: display_name(self.tested.unwrap_or(self.data), named),
             fingerprint: match &tested {
-                None => learnt.fingerprint.clone(),
-                Some(tested) => format!("{}, {}", learnt.fingerprint, tested.fingerprint),
+                None => training.fingerprint.clone(),
+                Some(tested) => format!("{}, {}", training.fingerprint, tested.fingerprint),
             },
-            layout: learnt.trials.layout().clone(),
-            pipeline: learnt.pipeline.clone(),
-            trials_access: learnt.pipeline.target_access(),
-            people: match self.tested {
-                Some(_) => Division::Across { from: display_name(self.data, &learnt) },
-                None => Division::Within(self.protocol().skipping(&learnt.excluded)?),
+            layout: training.trials.layout().clone(),
+            pipeline: training.pipeline.clone(),
+            trials_access: training.pipeline.target_access(),
+            division: match self.tested {
+                Some(_) => Division::Across { from: display_name(self.data, &training) },
+                None => Division::Within(self.protocol().skipping(&training.excluded)?),
             },
             transfers: self.plan.transfers.clone(),
             shots: self.plan.shots.clone(),
@@ -127,31 +127,36 @@ impl StagePlan<'_> {
             precision: env.precision.noted(),
             features: self.plan.features,
         };
-        let people = named.people.clone();
-        let duplicates = learnt.duplicates.clone();
-        let ready = PreparedStage { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) };
-        self.untuned(&ready, &people)?;
+        let identities = named.identities.clone();
+        let duplicates = training.duplicates.clone();
+        let ready = PreparedStage { stage, training: training.trials, tested: tested.map(|t| t.trials) };
+        self.untuned(&ready, &identities)?;
         ready.stage.check_duplicates(ready.sets(), &duplicates)?;
         Ok(ready)
     }
 
     /// Refuses to test subjects on whom settings were tuned.
-    fn untuned(&self, ready: &PreparedStage, people: &BTreeMap<SubjectId, SubjectIdentity>) -> Result<()> {
-        let known = people.iter().filter(|(_, person)| person.is_among(&self.plan.tuned_on));
+    fn untuned(
+        &self,
+        ready: &PreparedStage,
+        identities: &BTreeMap<SubjectId, SubjectIdentity>,
+    ) -> Result<()> {
+        let known = identities.iter().filter(|(_, identity)| identity.is_among(&self.plan.tuned_on));
         let known: BTreeSet<SubjectId> = known.map(|(subject, _)| *subject).collect();
         if known.is_empty() {
             return Ok(());
         }
         let tested: BTreeSet<SubjectId> = ready.items()?.into_iter().flat_map(|item| item.test).collect();
         let Some(first) = tested.intersection(&known).next() else { return Ok(()) };
-        let others: SubjectList = people.keys().filter(|subject| !known.contains(subject)).copied().collect();
+        let others: SubjectList =
+            identities.keys().filter(|subject| !known.contains(subject)).copied().collect();
         Err(Error::request(
             format!(
                 "the settings were tuned on {} of the test subjects in {}, {first} among them",
                 tested.intersection(&known).count(),
                 ready.stage.data
             ),
-            match known.len() == people.len() {
+            match known.len() == identities.len() {
                 true => "test other subjects: scores of these would be too good".to_string(),
                 false => format!("leave them out: `--subjects {others}`"),
             },
@@ -172,11 +177,11 @@ impl StagePlan<'_> {
         &self,
         data: &DataPlan,
         pipeline: &Pipeline,
-        wanted: LabelHandling<'_>,
+        label_handling: LabelHandling<'_>,
         env: &Env,
     ) -> Result<LoadedData> {
-        let loaded = load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), wanted, env)?;
-        match wanted {
+        let loaded = load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), label_handling, env)?;
+        match label_handling {
             LabelHandling::Own => Ok(loaded.declare(data.paradigm, data.symmetry.clone())?),
             // Test epochs are mirrored as training epochs are.
             LabelHandling::Classes(_) | LabelHandling::Unlabelled(_) => Ok(loaded),
@@ -213,18 +218,18 @@ impl StagePlan<'_> {
             self.read(self.data, &pipeline, LabelHandling::Own, env)?
         };
         let second = self.read(other, &pipeline, LabelHandling::Classes(&classes), env)?;
-        let known: BTreeSet<String> = first.people.values().flat_map(|p| p.hashes.clone()).collect();
-        if let Some((subject, _)) = second.people.iter().find(|(_, person)| person.is_among(&known)) {
+        let known: BTreeSet<String> = first.identities.values().flat_map(|p| p.hashes.clone()).collect();
+        if let Some((subject, _)) = second.identities.iter().find(|(_, identity)| identity.is_among(&known)) {
             return Err(Error::request(
                 format!("{subject} of {} is also among the training subjects", other.id),
                 "leave that subject out with `subjects`",
             ));
         }
         if let Some(duplicate) = first.duplicates_in(&second).first() {
-            let (learnt, tested) = (duplicate.first, duplicate.second);
+            let (training, tested) = (duplicate.first, duplicate.second);
             return Err(Error::request(
                 format!(
-                    "{tested} of {} is {learnt} of {}: they have {} epochs in common",
+                    "{tested} of {} is {training} of {}: they have {} epochs in common",
                     other.id, self.data.id, duplicate.epochs
                 ),
                 "leave one of them out with `subjects`",

@@ -59,7 +59,7 @@ fn scores(records: &[Record]) -> Table {
             r.model.clone(),
             text(r.variant.clone()),
             r.protocol.clone(),
-            units(&r.learnt),
+            units(&r.trained_on),
             units(&r.tested),
             access(r.target_access),
             r.subject.0.to_string(),
@@ -105,7 +105,7 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
                         continue;
                     }
                     let session = r.tested.as_ref().map_or("all".to_string(), |units| units.to_string());
-                    let cell = cells.entry((r.learnt.clone(), r.subject, session)).or_default();
+                    let cell = cells.entry((r.trained_on.clone(), r.subject, session)).or_default();
                     cell.score += score;
                     cell.time += outcome.elapsed_s / outcome.together as f64;
                     cell.samples = outcome.trials;
@@ -113,12 +113,13 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
                 }
             }
             let sessions: BTreeSet<_> = cells.keys().map(|(_, _, session)| session.clone()).collect();
-            for ((learnt, subject, session), cell) in &cells {
-                let from = match &stage.people {
+            for ((trained_on, subject, session), cell) in &cells {
+                let from = match &stage.division {
                     Division::Across { from } => format!(", decoders of {from}"),
                     _ => String::new(),
                 };
-                let part = learnt.as_ref().map_or(String::new(), |units| format!(", learnt from {units}"));
+                let part =
+                    trained_on.as_ref().map_or(String::new(), |units| format!(", learnt from {units}"));
                 rows.push(vec![
                     exact(cell.score / cell.seeds as f64),
                     exact(cell.time / cell.seeds as f64),
@@ -156,7 +157,7 @@ fn target_access(stage: &Stage, model: &str) -> TargetAccess {
 
 fn scored(item: &FitItem, folder: &Path) -> Option<(FitOutcome, Vec<Record>)> {
     let outcome = item.outcome(folder)?;
-    match &outcome.came {
+    match &outcome.scores {
         FitScores::Scored { records } => Some((outcome.clone(), records.clone())),
         FitScores::Failed { .. } => None,
     }
@@ -177,7 +178,7 @@ fn provenance(list: &WorkList, folder: &Path) -> Value {
             folds.insert(item.fold, &item.test);
         }
         stages.push(json!({
-            "data": stage.data, "fingerprint": stage.fingerprint, "protocol": stage.people.name(),
+            "data": stage.data, "fingerprint": stage.fingerprint, "protocol": stage.division.name(),
             "layout": stage.layout, "pipeline": stage.pipeline, "seeds": stage.seeds, "precision": stage.precision,
             "transfers": stage.transfers, "shots": stage.shots, "entries": stage.entries, "tested_by_fold": folds,
         }));

@@ -81,7 +81,7 @@ impl ResultGroup {
             data: summary.data.clone(),
             protocol: summary.protocol.clone(),
             transfer: Transfer {
-                learnt: summary.learnt.clone().unwrap_or_default(),
+                trained_on: summary.trained_on.clone().unwrap_or_default(),
                 tested: summary.tested.clone().unwrap_or_default(),
             },
             set_aside: summary.adapt.map(|few| few.set_aside),
@@ -102,7 +102,7 @@ impl ResultGroup {
         let named = |s: &Summary| Summary {
             model: phrases::name(s, all),
             variant: None,
-            learnt: None,
+            trained_on: None,
             tested: None,
             ..s.clone()
         };
@@ -127,8 +127,8 @@ impl ResultGroup {
             title += &format!(", decoders of {from}");
         }
         if self.transfer != Transfer::default() {
-            let Transfer { learnt, tested } = &self.transfer;
-            title += &format!(", trained on {learnt}, tested on {tested}");
+            let Transfer { trained_on, tested } = &self.transfer;
+            title += &format!(", trained on {trained_on}, tested on {tested}");
         }
         if let Some(n) = self.set_aside {
             let trials = phrases::count(n, "trial");
@@ -139,7 +139,8 @@ impl ResultGroup {
 
     /// Everything about the group, by name: the models, whether they differ from the first one, what their variants are worth, and what a paper says.
     pub fn tables(&self, plan: &Plan) -> Vec<(&'static str, Table)> {
-        let mut all = vec![("Scores", tables::summaries_by(&self.summaries, &plan.shown(&self.summaries)))];
+        let mut all =
+            vec![("Scores", tables::summaries_by(&self.summaries, &plan.table_metrics(&self.summaries)))];
         for (name, pairs, table) in [
             ("Against the first", &self.comparisons, tables::comparisons as fn(&[PairedDifference]) -> Table),
             ("Variants against the same decoder", &self.variants, tables::variants),
@@ -171,7 +172,7 @@ impl ResultGroup {
 
     /// Our value for a column.
     fn ours(&self, name: &str, column: &PaperColumn) -> Option<&Spread> {
-        let called = |s: &Summary| Summary { learnt: None, tested: None, ..s.clone() }.display_name();
+        let called = |s: &Summary| Summary { trained_on: None, tested: None, ..s.clone() }.display_name();
         let own = self
             .summaries
             .iter()

@@ -135,11 +135,11 @@ impl BenchmarkResults {
     pub fn about(&self) -> Vec<String> {
         let mut lines = self.plan.about.clone();
         for (stage, _) in &self.list.stages {
-            let told = stage.entries.iter().filter_map(|entry| {
+            let mirrored = stage.entries.iter().filter_map(|entry| {
                 Some((entry.display_name(), phrases::mirroring(&entry.settings, &stage.layout)?))
             });
             let mut by_text: Vec<(String, Vec<String>)> = vec![];
-            for (called, text) in told {
+            for (called, text) in mirrored {
                 match by_text.iter_mut().find(|(known, _)| *known == text) {
                     Some((_, all)) => all.push(called),
                     None => by_text.push((text, vec![called])),
@@ -228,7 +228,7 @@ impl BenchmarkResults {
     fn table(&self, groups: &[ResultGroup]) -> Table {
         // One order of metrics for all of them.
         let all: Vec<Summary> = groups.iter().flat_map(|group| group.summaries.clone()).collect();
-        let metrics = self.plan.shown(&all);
+        let metrics = self.plan.table_metrics(&all);
         let [first, others @ ..] = groups else { return summaries_by(&[], &metrics) };
         let mut table = summaries_by(&first.summaries, &metrics);
         if others.is_empty() {

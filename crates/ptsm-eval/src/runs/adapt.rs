@@ -28,7 +28,7 @@ pub struct AdaptRequest {
     /// Labelled trials of each class.
     pub shots: usize,
     /// How the masks are tuned.
-    pub how: Adaptation,
+    pub adaptation: Adaptation,
     /// The folder of the adapted run.
     pub out: PathBuf,
 }
@@ -41,7 +41,14 @@ impl AdaptRequest {
         subject: u32,
         out: impl Into<PathBuf>,
     ) -> AdaptRequest {
-        AdaptRequest { run: run.into(), data, subject, shots: 1, how: Adaptation::default(), out: out.into() }
+        AdaptRequest {
+            run: run.into(),
+            data,
+            subject,
+            shots: 1,
+            adaptation: Adaptation::default(),
+            out: out.into(),
+        }
     }
 }
 
@@ -76,39 +83,43 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
     let trained = TrainedRun::load(&args.run, &env.device)?;
     let subjects: SubjectList = args.subject.to_string().parse()?;
     let input = trained.prepare(&DataRequest { subjects: Some(subjects), ..args.data.clone() }, true, env)?;
-    let person = input.trials.all();
+    let trials = input.trials.all();
     if args.shots == 0 {
         return Err(Error::request("`--shots 0` leaves nothing to adapt to", "give at least 1"));
     }
     trained.check_adapts()?;
     let id = SubjectId(args.subject);
-    if trained.file.seen(&input).contains(&id) {
+    if trained.file.known_subjects(&input).contains(&id) {
         return Err(Error::request(
             format!(
                 "the decoder was {} on {id}; scores before and after would mean nothing",
-                trained.file.made()
+                trained.file.involvement()
             ),
             "name an unseen subject",
         ));
     }
     trained.check_unadapted("adapt the run it was made from")?;
-    let (_, later) = calibration_split(&person, args.shots)?;
+    let (_, later) = calibration_split(&trials, args.shots)?;
     if later.is_empty() {
         return Err(Error::request(
             format!("{} shots take all trials; none is left to score", args.shots),
             "ask for fewer shots",
         ));
     }
-    let how = args.how.clone();
+    let adaptation = args.adaptation.clone();
     let seen = TargetAccess::Labelled { per_class: args.shots, unlabelled: 0.0 };
     let access = trained.card.target_access.and(seen);
     let mut adapted_run = trained.file.clone();
     adapted_run.command = "adapt".into();
     adapted_run.adapted = Some(AdaptedFile {
         subject: id,
-        person: input.people.get(&id).map(|person| person.trials.clone()).unwrap_or_default(),
+        trials_hash: input
+            .identities
+            .get(&id)
+            .map(|trials_hash| trials_hash.trials.clone())
+            .unwrap_or_default(),
         shots: args.shots,
-        how: how.clone(),
+        adaptation: adaptation.clone(),
     });
     let folder = adapted_run.open(&args.out)?;
     folder.lock_note().into_iter().for_each(|note| env.note_once(note));
@@ -125,7 +136,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
                 *seed,
             )
         };
-        let curve = learning_curve(&**fitted, &person, &[args.shots], &how, &context)?;
+        let curve = learning_curve(&**fitted, &trials, &[args.shots], &adaptation, &context)?;
         let [before, after] = &curve.records[..] else {
             return Err(Error::request("adaptation gave no score", "report this"));
         };

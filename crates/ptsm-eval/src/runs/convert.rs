@@ -71,38 +71,39 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
         // Named as any other subject who is not there.
         input.choose(&SubjectList::from_iter([other]))?;
     }
-    let wanted: BTreeSet<SubjectId> = match &args.data.subjects {
+    let converted_subjects: BTreeSet<SubjectId> = match &args.data.subjects {
         None => present.iter().copied().filter(|&subject| subject != other).collect(),
         Some(list) => input.choose(list)?,
     };
-    let from = input.trials.of(&wanted);
+    let from = input.trials.of(&converted_subjects);
     if from.is_empty() {
         return Err(Error::request(
             format!("there is no subject but {other} to convert from"),
             "name subjects with `--subjects`; a subject converted to itself is a reconstruction",
         ));
     }
-    let person = input.trials.of(&BTreeSet::from([other])).in_time();
-    let known: Vec<usize> = (0..person.len().min(args.trials.unwrap_or(usize::MAX))).collect();
-    let person = person.at(&known);
+    let known_trials = input.trials.of(&BTreeSet::from([other])).in_time();
+    let known: Vec<usize> = (0..known_trials.len().min(args.trials.unwrap_or(usize::MAX))).collect();
+    let known_trials = known_trials.at(&known);
     let (seed, fitted) = &run.decoders[0];
     if run.decoders.len() > 1 {
         env.note(format!("note: the run has several seeds; seed {seed} converts"));
     }
-    let converted = fitted.convert(&from, &person)?;
+    let converted = fitted.convert(&from, &known_trials)?;
     let info: Vec<Trial> = from.info().map(|trial| Trial { subject: other, ..*trial }).collect();
     let trials = Trials::new(from.layout().clone(), converted, info)?;
     // A decoder that is trained on the file has been trained on all of them.
-    let people = wanted.iter().chain([&other]).filter_map(|subject| input.people.get(subject));
-    let made_from = people.flat_map(|person| person.hashes.iter().cloned()).collect();
+    let identities =
+        converted_subjects.iter().chain([&other]).filter_map(|subject| input.identities.get(subject));
+    let made_from = identities.flat_map(|identity| identity.hashes.iter().cloned()).collect();
     write_made_trials(&args.out, &trials, &made_from)?;
     Ok(Conversion {
         model: decoder.clone(),
         seed: *seed,
         data: input.name.clone(),
-        subjects: wanted,
+        subjects: converted_subjects,
         like: other,
-        known_by: person.len(),
+        known_by: known_trials.len(),
         trials,
     })
 }

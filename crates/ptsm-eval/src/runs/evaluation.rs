@@ -42,19 +42,19 @@ impl Evaluation {
 
     /// The same where the trials of all subjects are at hand and some may be named.
     pub fn select_subjects(&self, named: Option<&SubjectList>) -> Result<Subset<'_>> {
-        let people = self.scored_subjects(false)?;
-        let Some(named) = named else { return Ok(people) };
-        let wanted = self.data.choose(named)?;
-        if let Some(other) = wanted.difference(&people.subjects()).next() {
+        let allowed = self.scored_subjects(false)?;
+        let Some(named) = named else { return Ok(allowed) };
+        let selected = self.data.choose(named)?;
+        if let Some(other) = selected.difference(&allowed.subjects()).next() {
             return Err(Error::request(
                 format!(
                     "the decoder was {} on {other}, or is adapted to another subject",
-                    self.run.file.made()
+                    self.run.file.involvement()
                 ),
                 "name other subjects, or leave `--subjects` out to score all that may be scored",
             ));
         }
-        Ok(people.only(|t| wanted.contains(&t.subject)))
+        Ok(allowed.only(|t| selected.contains(&t.subject)))
     }
 
     fn context(&self, seed: u64, target_access: TargetAccess) -> Result<RecordContext> {
@@ -66,10 +66,10 @@ impl Evaluation {
     }
 
     /// Everybody's scores with every seed.
-    pub fn records(&self, people: &Subset<'_>) -> Result<Vec<Record>> {
+    pub fn records(&self, trials: &Subset<'_>) -> Result<Vec<Record>> {
         let mut records = vec![];
         for (seed, fitted) in &self.run.decoders {
-            for (access, part) in self.run.file.access(&self.run.card, &self.data, people) {
+            for (access, part) in self.run.file.access(&self.run.card, &self.data, trials) {
                 records.extend(score(&**fitted, &part, &self.context(*seed, access)?)?);
             }
         }
@@ -79,25 +79,25 @@ impl Evaluation {
     /// Scores of all subjects after few-shot adaptation with so many trials of each class.
     pub fn curve(
         &self,
-        people: &Subset<'_>,
+        trials: &Subset<'_>,
         shots: &[usize],
-        how: &Adaptation,
+        adaptation: &Adaptation,
         env: &Env,
     ) -> Result<Vec<Record>> {
         let mut curve = vec![];
         if shots.is_empty() {
             return Ok(curve);
         }
-        let subjects = people.subjects();
+        let subjects = trials.subjects();
         let decoders = &self.run.decoders;
         let progress = env.begin("adapting", Some(decoders.len() * subjects.len()));
         let mut done = 0;
         for (seed, fitted) in decoders {
             for &subject in &subjects {
                 env.check_cancelled()?;
-                let person = people.only(|t| t.subject == subject);
+                let own = trials.only(|t| t.subject == subject);
                 let context = self.context(*seed, self.run.card.target_access)?;
-                curve.extend(learning_curve(&**fitted, &person, shots, how, &context)?.records);
+                curve.extend(learning_curve(&**fitted, &own, shots, adaptation, &context)?.records);
                 done += 1;
                 progress.done(done);
             }
@@ -106,7 +106,7 @@ impl Evaluation {
     }
 
     /// The numbers of shots, each once and in order, refused before hours of work where somebody has too few trials.
-    pub fn shots(&self, shots: &[usize], people: &Subset<'_>) -> Result<Vec<usize>> {
+    pub fn shots(&self, shots: &[usize], trials: &Subset<'_>) -> Result<Vec<usize>> {
         if shots.contains(&0) {
             return Err(Error::request(
                 "0 shots are too few to adapt to; the unadapted decoder is scored anyway",
@@ -117,8 +117,8 @@ impl Evaluation {
         let Some(&most) = shots.last() else { return Ok(vec![]) };
         self.run.check_adapts()?;
         self.run.check_unadapted("give the run it was made from")?;
-        for subject in people.subjects() {
-            let (_, later) = calibration_split(&people.only(|t| t.subject == subject), most)?;
+        for subject in trials.subjects() {
+            let (_, later) = calibration_split(&trials.only(|t| t.subject == subject), most)?;
             if later.is_empty() {
                 return Err(Error::request(
                     format!("{most} shots take all trials of {subject}; none is left to score"),
@@ -133,7 +133,7 @@ impl Evaluation {
 /// The trials of the subject a run was adapted to that are later than those it was adapted with. Nobody else: for them it is another
 /// decoder, whose scores would stand beside the wrong access.
 fn adapted_to<'a>(adapted: &AdaptedFile, data: &'a PreparedData) -> Result<Subset<'a>> {
-    let own = data.people.iter().find(|(_, person)| person.trials == adapted.person);
+    let own = data.identities.iter().find(|(_, identity)| identity.trials == adapted.trials_hash);
     let Some((&subject, _)) = own else {
         return Err(Error::request(
             format!("this run is adapted to {}, whose trials these are not", adapted.subject),
@@ -146,7 +146,7 @@ fn adapted_to<'a>(adapted: &AdaptedFile, data: &'a PreparedData) -> Result<Subse
 /// All subjects the decoder was not trained on. Others that are asked for by name are refused.
 fn unseen(run: &RunFile, data: &PreparedData, named: bool) -> Result<BTreeSet<SubjectId>> {
     let present = data.trials.subjects();
-    let (seen, made) = (run.seen(data), run.made());
+    let (seen, made) = (run.known_subjects(data), run.involvement());
     if named && let Some(first) = seen.first() {
         return Err(Error::request(
             match seen.len() {

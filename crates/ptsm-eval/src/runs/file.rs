@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorContext, Result};
 use crate::folder::{BENCHMARK, Folder, MODELS, RUN};
-use crate::input::{PreparedData, TrainedOn};
+use crate::input::{PreparedData, TrainingSource};
 use crate::settings::without_null;
 
 /// Everything that decides what a run computes.
@@ -41,8 +41,8 @@ pub struct RunFile {
 
 impl DataFile {
     /// What reading other data for the decoder depends on.
-    pub fn trained_on(&self) -> TrainedOn<'_> {
-        TrainedOn { name: &self.name, with: &self.with }
+    pub fn trained_on(&self) -> TrainingSource<'_> {
+        TrainingSource { name: &self.name, with: &self.with }
     }
 }
 
@@ -56,17 +56,17 @@ impl RunFile {
     }
 
     /// The training and validation subjects of the decoders among these data, and those their settings were tuned on, whatever their numbers and files are called here.
-    pub fn seen(&self, input: &PreparedData) -> BTreeSet<SubjectId> {
+    pub fn known_subjects(&self, input: &PreparedData) -> BTreeSet<SubjectId> {
         let data = &self.data;
         let known = input
-            .people
+            .identities
             .iter()
-            .filter(|(_, person)| person.is_among(&data.who) || person.is_among(&data.tuned_on));
+            .filter(|(_, identity)| identity.is_among(&data.hashes) || identity.is_among(&data.tuned_on));
         known.map(|(subject, _)| *subject).collect()
     }
 
     /// What was done with those subjects: `trained`, or `trained or tuned`.
-    pub fn made(&self) -> &'static str {
+    pub fn involvement(&self) -> &'static str {
         if self.data.tuned_on.is_empty() { "trained" } else { "trained or tuned" }
     }
 
@@ -76,17 +76,17 @@ impl RunFile {
         &self,
         card: &ModelCard,
         input: &PreparedData,
-        people: &Subset<'a>,
+        subjects: &Subset<'a>,
     ) -> Vec<(TargetAccess, Subset<'a>)> {
-        if self.data.target_who.is_empty() {
-            return vec![(card.target_access, people.clone())];
+        if self.data.target_hashes.is_empty() {
+            return vec![(card.target_access, subjects.clone())];
         }
         let is_target = |subject: &SubjectId| {
-            input.people.get(subject).is_some_and(|person| person.is_among(&self.data.target_who))
+            input.identities.get(subject).is_some_and(|identity| identity.is_among(&self.data.target_hashes))
         };
         let parts = [
-            (card.target_access, people.only(|t| is_target(&t.subject))),
-            (card.pipeline.target_access(), people.only(|t| !is_target(&t.subject))),
+            (card.target_access, subjects.only(|t| is_target(&t.subject))),
+            (card.pipeline.target_access(), subjects.only(|t| !is_target(&t.subject))),
         ];
         parts.into_iter().filter(|(_, part)| !part.is_empty()).collect()
     }
@@ -99,11 +99,13 @@ pub struct AdaptedFile {
     /// The subject's number in the data they were adapted with.
     pub subject: SubjectId,
     /// The hash of their trials.
-    pub person: String,
+    #[serde(rename = "person")]
+    pub trials_hash: String,
     /// Labelled trials of each class.
     pub shots: usize,
     /// How the masks were tuned.
-    pub how: ptsm_decode::Adaptation,
+    #[serde(rename = "how")]
+    pub adaptation: ptsm_decode::Adaptation,
 }
 
 /// The data of a run.
@@ -127,7 +129,8 @@ pub struct DataFile {
     /// Who it was stopped by.
     pub validation: BTreeSet<SubjectId>,
     /// Hashes that all of them are recognised by: numbers and names of files change.
-    pub who: BTreeSet<String>,
+    #[serde(rename = "who")]
+    pub hashes: BTreeSet<String>,
     /// Hashes of subjects on whom the settings were tuned.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tuned_on: BTreeSet<String>,
@@ -135,8 +138,8 @@ pub struct DataFile {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target: BTreeSet<SubjectId>,
     /// What those are recognised by.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub target_who: BTreeSet<String>,
+    #[serde(rename = "target_who", default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub target_hashes: BTreeSet<String>,
 }
 
 /// A decoder of a run.

@@ -46,8 +46,8 @@ pub fn predict(run: &Path, data: &DataRequest, env: &Env) -> Result<Prediction> 
     let shown = find(&run.card.decoder)?.target_access;
     for (_, fitted) in &run.decoders {
         let share = 1.0 / run.decoders.len() as f32;
-        let met = fitted.with_target_access(&trials, shown)?;
-        let fitted = met.as_ref().unwrap_or(fitted);
+        let adapted = fitted.with_target_access(&trials, shown)?;
+        let fitted = adapted.as_ref().unwrap_or(fitted);
         mean.iter_mut().zip(fitted.probabilities(&trials)?).for_each(|(m, p)| *m += share * p);
     }
     let access = run.file.access(&run.card, &data, &trials);

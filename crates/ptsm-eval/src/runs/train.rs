@@ -110,9 +110,9 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     if !target.is_empty() {
         data = data.with_target(input.trials.of(&target).unlabelled());
     }
-    let hashes = |who: &BTreeSet<SubjectId>| {
-        let people = input.people.iter().filter(|(subject, _)| who.contains(subject));
-        people.flat_map(|(_, person)| person.hashes.clone()).collect()
+    let hashes = |subjects: &BTreeSet<SubjectId>| {
+        let identities = input.identities.iter().filter(|(subject, _)| subjects.contains(subject));
+        identities.flat_map(|(_, identity)| identity.hashes.clone()).collect()
     };
 
     let file = RunFile {
@@ -129,9 +129,9 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             align: input.pipeline.alignment,
             subjects: sources.train_subjects().clone(),
             validation: sources.validation_subjects().clone(),
-            who: hashes(&learners),
+            hashes: hashes(&learners),
             tuned_on: changes.outside(TUNED_ON)?.unwrap_or_default(),
-            target_who: hashes(&target),
+            target_hashes: hashes(&target),
             target: target.clone(),
         },
         adapted: None,

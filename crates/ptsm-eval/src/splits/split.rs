@@ -250,20 +250,20 @@ mod tests {
 
     #[test]
     fn validation_is_one_subject_in_eight() {
-        for (people, drawn) in
+        for (subjects, validation) in
             [(2, 1), (4, 1), (5, 2), (8, 2), (15, 2), (19, 2), (20, 3), (53, 7), (87, 11), (108, 14)]
         {
-            let sources = Split::for_training(&set(1..=people), 7).unwrap();
-            assert_eq!(sources.validation.len(), drawn, "{people}");
-            assert_eq!(sources.train.len() + drawn, people as usize);
+            let sources = Split::for_training(&set(1..=subjects), 7).unwrap();
+            assert_eq!(sources.validation.len(), validation, "{subjects}");
+            assert_eq!(sources.train.len() + validation, subjects as usize);
         }
     }
 
     #[test]
     fn without_validation_all_subjects_are_trained_on() {
-        let drawn = Split::for_training(&set(1..=6), 1).unwrap();
-        assert_eq!((drawn.train.len(), drawn.validation.len()), (4, 2));
-        assert_eq!(drawn.without_validation(), Sources::all(set(1..=6)).unwrap());
+        let sources = Split::for_training(&set(1..=6), 1).unwrap();
+        assert_eq!((sources.train.len(), sources.validation.len()), (4, 2));
+        assert_eq!(sources.without_validation(), Sources::all(set(1..=6)).unwrap());
         assert_eq!(Sources::all(set([])).unwrap_err().to_string(), "the training set has no subject");
     }
 
@@ -277,9 +277,9 @@ mod tests {
     #[test]
     fn a_seed_draws_the_same_subjects_always() {
         // Held as numbers: a run that is continued after an update must not change its splits.
-        let drawn = Split::for_training(&set(1..=24), 1).unwrap();
-        assert_eq!(drawn, Split::for_training(&set(1..=24), 1).unwrap());
-        assert_ne!(drawn, Split::for_training(&set(1..=24), 2).unwrap());
-        assert_eq!(drawn.validation, set([6, 9, 16]));
+        let sources = Split::for_training(&set(1..=24), 1).unwrap();
+        assert_eq!(sources, Split::for_training(&set(1..=24), 1).unwrap());
+        assert_ne!(sources, Split::for_training(&set(1..=24), 2).unwrap());
+        assert_eq!(sources.validation, set([6, 9, 16]));
     }
 }

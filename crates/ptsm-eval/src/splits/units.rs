@@ -31,7 +31,7 @@ impl Units {
 
     /// Whether a trial is of one of them.
     pub fn contains(&self, trial: &Trial) -> bool {
-        let fits = |wanted: Option<u32>, is: u32| wanted.is_none_or(|wanted| wanted == is);
+        let fits = |expected: Option<u32>, is: u32| expected.is_none_or(|expected| expected == is);
         self.is_all() || self.0.iter().any(|u| fits(u.session, trial.session) && fits(u.run, trial.run))
     }
 
@@ -106,7 +106,7 @@ impl fmt::Display for Units {
 #[serde(try_from = "String", into = "String")]
 pub struct Transfer {
     /// Sessions and runs of the source subjects (training and validation).
-    pub learnt: Units,
+    pub trained_on: Units,
     /// Sessions and runs of the test subjects.
     pub tested: Units,
 }
@@ -115,11 +115,11 @@ impl FromStr for Transfer {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Transfer> {
-        let (learnt, tested) = text
+        let (trained_on, tested) = text
             .split_once("->")
             .or(text.split_once(':'))
             .ok_or_else(|| Error::Units { text: text.to_string() })?;
-        Ok(Transfer { learnt: learnt.parse()?, tested: tested.parse()? })
+        Ok(Transfer { trained_on: trained_on.parse()?, tested: tested.parse()? })
     }
 }
 
@@ -139,7 +139,7 @@ impl From<Transfer> for String {
 
 impl fmt::Display for Transfer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{}:{}", self.learnt, self.tested))
+        f.pad(&format!("{}:{}", self.trained_on, self.tested))
     }
 }
 

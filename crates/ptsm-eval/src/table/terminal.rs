@@ -40,8 +40,8 @@ impl fmt::Display for Table {
         let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
         for row in [&headers, &rule].into_iter().chain(&rows) {
             let mut line = String::new();
-            for ((cell, column), wanted) in row.iter().zip(&self.columns).zip(&widths) {
-                let pad = " ".repeat(wanted.saturating_sub(width(cell)));
+            for ((cell, column), full_width) in row.iter().zip(&self.columns).zip(&widths) {
+                let pad = " ".repeat(full_width.saturating_sub(width(cell)));
                 match column.align {
                     Align::Left => line += &format!("{cell}{pad}  "),
                     Align::Right => line += &format!("{pad}{cell}  "),

@@ -159,8 +159,8 @@ mod tests {
     #[test]
     fn each_round_keeps_one_in_three_and_gives_them_three_times_as_much() {
         let rungs = Rung::ladder(30, 3, Budget::Epochs(270));
-        let told: Vec<_> = rungs.iter().map(|r| (r.candidates, r.part)).collect();
-        assert_eq!(told, [(30, 27), (10, 9), (4, 3), (2, 1)]);
+        let found: Vec<_> = rungs.iter().map(|r| (r.candidates, r.part)).collect();
+        assert_eq!(found, [(30, 27), (10, 9), (4, 3), (2, 1)]);
         let settings = json!({"training": {"epochs": 100, "rate": 1}});
         assert_eq!(rungs[0].settings(&settings), json!({"training": {"epochs": 4, "rate": 1}}));
         assert_eq!(rungs[3].settings(&settings), settings);

@@ -78,8 +78,8 @@ impl SettingValues {
                 rounded(random.random_range(low..high)).clamp(low, high).into()
             }
             SettingValues::Logarithmic(low, high) => {
-                let drawn = libm::exp(random.random_range(libm::log(low)..libm::log(high)));
-                rounded(drawn).clamp(low, high).into()
+                let value = libm::exp(random.random_range(libm::log(low)..libm::log(high)));
+                rounded(value).clamp(low, high).into()
             }
             SettingValues::Whole(low, high) => random.random_range(low..=high).into(),
         }
@@ -146,9 +146,9 @@ fn random(space: &[Dimension], n: usize, seed: u64) -> Vec<Vec<Value>> {
     let mut draws = 0;
     while all.len() < n && draws < DRAWS * n {
         draws += 1;
-        let drawn: Vec<Value> = space.iter().map(|dimension| dimension.values.draw(&mut random)).collect();
-        if known.insert(Value::from(drawn.clone()).to_string()) {
-            all.push(drawn);
+        let values: Vec<Value> = space.iter().map(|dimension| dimension.values.draw(&mut random)).collect();
+        if known.insert(Value::from(values.clone()).to_string()) {
+            all.push(values);
         }
     }
     all

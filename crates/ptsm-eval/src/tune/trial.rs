@@ -41,7 +41,7 @@ impl TrialScores {
     pub fn of(outcomes: &[(&FitItem, FitOutcome)], metric: &Metric) -> TrialScores {
         let mut scores = vec![];
         for (_, outcome) in outcomes {
-            match &outcome.came {
+            match &outcome.scores {
                 FitScores::Scored { records } => scores.push(mean_over_subjects(records, metric)),
                 FitScores::Failed { error, hint } => {
                     return TrialScores::Failed { error: error.clone(), hint: hint.clone() };

@@ -49,7 +49,7 @@ pub struct CandidateSet<'a> {
     pipelines: Vec<Pipeline>,
     /// The last trials that were read, with the number of their pipeline.
     kept: Option<(usize, PreparedData)>,
-    people: BTreeMap<SubjectId, SubjectIdentity>,
+    identities: BTreeMap<SubjectId, SubjectIdentity>,
     /// How subjects are divided in nested searches, without those whom the data leave out on purpose.
     pub nested: Option<Protocol>,
     name: String,
@@ -94,14 +94,14 @@ impl<'a> CandidateSet<'a> {
             task: args.settings.task.or(changes)?,
             pipelines,
             kept: None,
-            people: BTreeMap::new(),
+            identities: BTreeMap::new(),
             nested: args.nested.clone(),
             name: String::new(),
         };
         let mut layouts = vec![];
         for kind in 0..set.pipelines.len() {
             let input = set.input(kind)?;
-            if kind > 0 && !input.people.keys().eq(set.people.keys()) {
+            if kind > 0 && !input.identities.keys().eq(set.identities.keys()) {
                 return Err(Error::request(
                     "some of the pipelines leave out subjects that others keep",
                     "try values under which every subject has trials, or name subjects with `--subjects`",
@@ -109,7 +109,7 @@ impl<'a> CandidateSet<'a> {
             }
             layouts.push(input.trials.layout().clone());
             set.nested = set.nested.map(|protocol| protocol.skipping(&input.excluded)).transpose()?;
-            (set.people, set.name) = (input.people.clone(), input.name.clone());
+            (set.identities, set.name) = (input.identities.clone(), input.name.clone());
             set.kept = Some((kind, input));
         }
         for (values, changes, kind) in changed {
@@ -127,7 +127,7 @@ impl<'a> CandidateSet<'a> {
 
     /// Everybody who takes part.
     pub fn identities(&self) -> &BTreeMap<SubjectId, SubjectIdentity> {
-        &self.people
+        &self.identities
     }
 
     /// What the data are called.
@@ -162,12 +162,12 @@ impl<'a> CandidateSet<'a> {
     pub(super) fn trials_by_class(
         &mut self,
         candidate: usize,
-        people: &BTreeSet<SubjectId>,
+        subjects: &BTreeSet<SubjectId>,
     ) -> Result<Vec<Vec<usize>>> {
         let kind = self.all[candidate].kind;
         let input = self.input(kind)?;
         let of = |subject: &SubjectId| input.trials.of(&[*subject].into()).class_counts();
-        let counts = people.iter().map(of).collect();
+        let counts = subjects.iter().map(of).collect();
         self.kept = Some((kind, input));
         Ok(counts)
     }
@@ -180,14 +180,14 @@ impl<'a> CandidateSet<'a> {
         }
     }
 
-    fn stage(&self, input: &PreparedData, people: Division, entries: Vec<DecoderEntry>) -> Stage {
+    fn stage(&self, input: &PreparedData, division: Division, entries: Vec<DecoderEntry>) -> Stage {
         Stage {
             data: input.name.clone(),
             fingerprint: input.fingerprint.clone(),
             layout: input.trials.layout().clone(),
             pipeline: input.pipeline.clone(),
             trials_access: input.access(),
-            people,
+            division,
             transfers: vec![],
             shots: vec![],
             entries,
@@ -198,11 +198,11 @@ impl<'a> CandidateSet<'a> {
     }
 
     /// Says what candidates train on and hold back. They are one method, so that the first one speaks for all.
-    fn say_held_back(&self, input: &PreparedData, people: &Division) -> Result<()> {
+    fn say_held_back(&self, input: &PreparedData, division: &Division) -> Result<()> {
         let Some(first) = self.all.first() else { return Ok(()) };
         let entry =
             DecoderEntry { model: self.method.name.into(), variant: None, settings: first.settings.clone() };
-        let stage = self.stage(input, people.clone(), vec![entry]);
+        let stage = self.stage(input, division.clone(), vec![entry]);
         let held_back = held_back_note(&stage.training_subjects(StageTrials::one(&input.trials))?);
         self.env.note(format!("note: {held_back}"));
         Ok(())
@@ -211,7 +211,7 @@ impl<'a> CandidateSet<'a> {
     /// Goes through all rounds among some subjects.
     pub(super) fn search(
         &mut self,
-        people: &Division,
+        division: &Division,
         rungs: &[Rung],
         metric: &Metric,
     ) -> Result<Vec<TuningTrial>> {
@@ -220,8 +220,8 @@ impl<'a> CandidateSet<'a> {
             if let Some(&first) = standing.first() {
                 let (most, unit) = self.budget(rung, first);
                 let (place, of) = rung.place;
-                let (who, most) = (count(standing.len(), "candidate"), count(most, unit));
-                self.env.note(format!("round {place} of {of}: {who}, {most} each"));
+                let (candidates, most) = (count(standing.len(), "candidate"), count(most, unit));
+                self.env.note(format!("round {place} of {of}: {candidates}, {most} each"));
             }
             for kind in 0..self.pipelines.len() {
                 let own: Vec<usize> =
@@ -230,10 +230,10 @@ impl<'a> CandidateSet<'a> {
                     continue;
                 }
                 let input = self.input(kind)?;
-                let stage = self.stage(&input, people.clone(), vec![]);
+                let stage = self.stage(&input, division.clone(), vec![]);
                 stage.check_duplicates(StageTrials::one(&input.trials), &input.duplicates)?;
                 if rung.place.0 == 1 && kind == 0 {
-                    self.say_held_back(&input, people)?;
+                    self.say_held_back(&input, division)?;
                 }
                 let ground = SearchSetup {
                     stage: &stage,
@@ -244,8 +244,9 @@ impl<'a> CandidateSet<'a> {
                 };
                 let named = |&c: &usize| (self.all[c].called.clone(), &self.all[c].settings);
                 let named: Vec<(String, &Value)> = own.iter().map(named).collect();
-                let came = ground.test(rung, self.method.name, &named, &mut self.env.watch_fits("tuning"))?;
-                tested.extend(own.into_iter().zip(came));
+                let scores =
+                    ground.test(rung, self.method.name, &named, &mut self.env.watch_fits("tuning"))?;
+                tested.extend(own.into_iter().zip(scores));
                 self.kept = Some((kind, input));
             }
             Result::Ok(standing.iter().filter_map(|candidate| tested.remove(candidate)).collect())
@@ -271,7 +272,7 @@ impl<'a> CandidateSet<'a> {
         benchmark.run(&|item| item.fold == fold, &mut self.env.watch_fits("tuning"))?;
         let mut records = vec![];
         for item in stage.items(sets)?.iter().filter(|item| item.fold == fold) {
-            match item.outcome(&self.args.out).map(|outcome| outcome.came) {
+            match item.outcome(&self.args.out).map(|outcome| outcome.scores) {
                 Some(FitScores::Scored { records: own }) => records.extend(own),
                 Some(FitScores::Failed { error, hint }) => {
                     return Err(Error::request(

@@ -118,16 +118,16 @@ pub fn search<T>(
     let before: BTreeSet<String> = changes.outside(TUNED_ON)?.unwrap_or_default();
     let folds = set.searches(args, &everybody, &before)?;
 
-    let asked = json!({
+    let request = json!({
         "version": env!("CARGO_PKG_VERSION"), "model": method.name, "data": set.data_name(), "tried": args.tries,
         "search": results::display_name(args.search), "halving": args.halving, "metric": metric.name, "seeds": seeds,
         "nested": args.nested.as_ref().map(|p| p.to_string()), "develop": args.develop.as_ref().map(|d| d.to_string()),
         "given": changes.value(),
     });
     let folder = {
-        let asked = toml::to_string(&without_null(&asked))
+        let request = toml::to_string(&without_null(&request))
             .while_doing(|| "the search cannot be written as TOML".into())?;
-        Folder::open_tuning(&args.out, &asked)?
+        Folder::open_tuning(&args.out, &request)?
     };
     folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     forget(&args.out);
@@ -148,14 +148,14 @@ pub fn search<T>(
             Some((number, split)) => {
                 let protocol = set.nested.clone().unwrap_or(Protocol::LeaveOneOut);
                 let records = set.tested(best.candidate, protocol, *number)?;
-                Some(NestedTest { fold: *number, people: split.test_subjects().clone(), records })
+                Some(NestedTest { fold: *number, subjects: split.test_subjects().clone(), records })
             }
         };
-        let trials_by_class = set.trials_by_class(best.candidate, &fold.people)?;
+        let trials_by_class = set.trials_by_class(best.candidate, &fold.subjects)?;
         found.push(SearchResult {
             // The best of many is above what one alone exceeds by chance (Bonferroni).
             needed: mean_threshold(metric, &trials_by_class, ALPHA / set.count() as f64),
-            people: fold.people,
+            subjects: fold.subjects,
             protocol: fold.division.name(),
             rungs,
             trials,
@@ -173,7 +173,7 @@ pub fn search<T>(
 /// One search: among whom, and who is tested afterwards.
 struct Search {
     division: Division,
-    people: BTreeSet<SubjectId>,
+    subjects: BTreeSet<SubjectId>,
     k: usize,
     /// The number of the fold and its division, in nested searches.
     split: Option<(usize, Split)>,
@@ -200,7 +200,7 @@ impl CandidateSet<'_> {
             let protocol = Protocol::Folds { k };
             protocol.splits(everybody, self.seeds[0])?;
             let division = Division::Within(protocol);
-            return Ok(vec![Search { division, people: everybody.clone(), k, split: None }]);
+            return Ok(vec![Search { division, subjects: everybody.clone(), k, split: None }]);
         };
         let splits = protocol.splits(everybody, self.seeds[0])?;
         let search = |(fold, split): (usize, Split)| {
@@ -224,7 +224,7 @@ impl CandidateSet<'_> {
             let inner = Protocol::Folds { k };
             inner.splits(&own, self.seeds[0])?;
             let division = Division::inside(sources, inner);
-            Ok(Search { division, people: own, k, split: Some((fold, split)) })
+            Ok(Search { division, subjects: own, k, split: Some((fold, split)) })
         };
         splits.into_iter().enumerate().map(search).collect()
     }

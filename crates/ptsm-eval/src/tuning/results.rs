@@ -28,7 +28,7 @@ const SHOWN: usize = 10;
 /// What one search found.
 pub struct SearchResult {
     /// Who was tuned on.
-    pub people: BTreeSet<SubjectId>,
+    pub subjects: BTreeSet<SubjectId>,
     /// How they were divided.
     pub protocol: String,
     /// The rounds.
@@ -49,7 +49,7 @@ pub struct NestedTest {
     /// The fold, counted from 0.
     pub fold: usize,
     /// Who was tested.
-    pub people: BTreeSet<SubjectId>,
+    pub subjects: BTreeSet<SubjectId>,
     /// Their scores.
     pub records: Vec<Record>,
 }
@@ -128,7 +128,7 @@ impl TuningResults<'_> {
     /// A configuration file: what was chosen, and on whom.
     fn configuration(&self, found: &SearchResult) -> Result<String> {
         let mut hashes = self.before.clone();
-        for (_, subject) in self.candidates.identities().iter().filter(|(s, _)| found.people.contains(s)) {
+        for (_, subject) in self.candidates.identities().iter().filter(|(s, _)| found.subjects.contains(s)) {
             hashes.extend(subject.hashes.iter().cloned());
         }
         // Everything the candidates had in common, too: the score is of that.
@@ -139,11 +139,11 @@ impl TuningResults<'_> {
         for (dimension, value) in self.candidates.space.iter().zip(self.values(&found.best)) {
             changes = changes.put(&dimension.key, value.clone());
         }
-        let who: SubjectList = found.people.iter().copied().collect();
+        let subjects: SubjectList = found.subjects.iter().copied().collect();
         let seeds: Vec<String> = self.seeds.iter().map(u64::to_string).collect();
         Ok(format!(
             "# Tuned for `{}` by ptsm {}: {} {}{} on subjects held out of each fit. It was chosen by that score, so the score is no result.\n\
-             # {}, {} ({who}), {} among them, seeds {}; {}, {}, halving {}.\n\
+             # {}, {} ({subjects}), {} among them, seeds {}; {}, {}, halving {}.\n\
              # Those subjects may be trained on. They must not be tested: `ptsm benchmark` and `ptsm evaluate` refuse them.\n{}",
             self.candidates.model(),
             env!("CARGO_PKG_VERSION"),
@@ -155,7 +155,7 @@ impl TuningResults<'_> {
                 found.best.fits()
             )),
             self.candidates.data_name(),
-            subject_count(found.people.len()),
+            subject_count(found.subjects.len()),
             found.protocol,
             seeds.join(", "),
             display_name(self.args.search),
@@ -227,7 +227,7 @@ impl TuningResults<'_> {
             best.len().min(SHOWN),
             count(self.candidates.count(), "candidate"),
             found.protocol,
-            subject_count(found.people.len()),
+            subject_count(found.subjects.len()),
             count(self.seeds.len(), "seed"),
         );
         if !failed.is_empty() {
@@ -243,8 +243,8 @@ impl TuningResults<'_> {
         columns.extend([Column::number("tuning"), Column::number("test")]);
         let row = |found: &SearchResult| {
             let tested = found.tested.as_ref()?;
-            let who: SubjectList = tested.people.iter().copied().collect();
-            let mut row = vec![tested.fold.to_string(), who.to_string()];
+            let subjects: SubjectList = tested.subjects.iter().copied().collect();
+            let mut row = vec![tested.fold.to_string(), subjects.to_string()];
             row.extend(self.values(&found.best).iter().map(text));
             row.extend([self.score(found.best.mean()), self.score(self.test(tested))]);
             Some(row)
@@ -319,7 +319,7 @@ impl TuningResults<'_> {
     }
 
     fn document_of(&self, found: &SearchResult) -> Value {
-        let told = |trial: &TuningTrial| {
+        let trial_document = |trial: &TuningTrial| {
             let (budget, unit) = self.budget(found, trial);
             let keys = self.candidates.space.iter().map(|dimension| dimension.key.clone());
             let settings: serde_json::Map<String, Value> =
@@ -331,11 +331,11 @@ impl TuningResults<'_> {
             })
         };
         json!({
-            "people": found.people, "protocol": found.protocol, "best": told(&found.best),
+            "people": found.subjects, "protocol": found.protocol, "best": trial_document(&found.best),
             "at_chance": found.at_chance(),
-            "trials": found.trials.iter().map(told).collect::<Vec<_>>(),
+            "trials": found.trials.iter().map(trial_document).collect::<Vec<_>>(),
             "fold": found.tested.as_ref().map(|t| t.fold),
-            "tested": found.tested.as_ref().map(|t| &t.people),
+            "tested": found.tested.as_ref().map(|t| &t.subjects),
             "score": found.tested.as_ref().and_then(|t| self.test(t)),
         })
     }

@@ -18,7 +18,7 @@ fn one(text: &str) -> Result<Dimension> {
     if key.is_empty() || key.split('.').any(str::is_empty) {
         return refuse("has no key", "write `--try training.rate=1e-4,1e-3`");
     }
-    if !SettingChanges::may_be_tried(key) {
+    if !SettingChanges::is_tunable(key) {
         return refuse("names no setting", "settings, `pipeline.KEY` and `align` can be tried");
     }
     let values = match values.split_once(':') {

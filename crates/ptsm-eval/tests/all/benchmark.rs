@@ -32,7 +32,7 @@ fn a_subject_that_cannot_be_decoded_is_reported_before_training() {
         layout: trials.layout().clone(),
         pipeline: Pipeline::default(),
         trials_access: TargetAccess::Nothing,
-        people: Division::Within(Protocol::LeaveOneOut),
+        division: Division::Within(Protocol::LeaveOneOut),
         transfers: vec![],
         shots: vec![],
         entries: entries.into(),

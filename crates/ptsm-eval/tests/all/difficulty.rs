@@ -32,7 +32,7 @@ fn csp_and_lda_decode_unseen_subjects_as_they_do_in_studies() {
         layout: loaded.trials.layout().clone(),
         pipeline: loaded.pipeline.clone(),
         trials_access: loaded.pipeline.target_access(),
-        people: Division::Within(Protocol::Folds { k: 5 }),
+        division: Division::Within(Protocol::Folds { k: 5 }),
         transfers: vec![],
         shots: vec![],
         entries: vec![DecoderEntry { model: "csp-lda".into(), variant: None, settings }],
@@ -54,8 +54,8 @@ fn csp_and_lda_decode_unseen_subjects_as_they_do_in_studies() {
     assert!((0.65..=0.75).contains(&accuracy.mean), "{}", accuracy.mean);
     // Subjects differ, as they do in reality: some cannot be decoded, and hardly any always.
     assert!(accuracy.sd_subjects.unwrap() > 0.08, "{:?}", accuracy.sd_subjects);
-    let people = || summary.subjects.iter().map(|s| s.scores["accuracy"]);
-    assert!(people().fold(1.0, f64::min) < 0.6 && people().filter(|a| *a > 0.95).count() <= 1);
+    let accuracies = || summary.subjects.iter().map(|s| s.scores["accuracy"]);
+    assert!(accuracies().fold(1.0, f64::min) < 0.6 && accuracies().filter(|a| *a > 0.95).count() <= 1);
     // Started again, nothing is left to do.
     assert_eq!(run(), CollectedResults { records, ..CollectedResults::default() });
 }

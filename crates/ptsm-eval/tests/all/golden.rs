@@ -12,8 +12,8 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 /// Counts are exact and logarithms good to the last bits; only the order of summation differs.
-fn close(got: f64, wanted: f64) -> bool {
-    (got - wanted).abs() <= 1e-12 * wanted.abs().max(1.0)
+fn close(got: f64, expected: f64) -> bool {
+    (got - expected).abs() <= 1e-12 * expected.abs().max(1.0)
 }
 
 #[test]
@@ -26,11 +26,11 @@ fn scores_are_those_of_scikit_learn() {
         let scores = Scores::of(&labels, &probabilities, size("classes"), size("positive")).unwrap();
         assert_eq!(scores.n, size("n"));
         assert_eq!(serde_json::to_value(&scores.confusion).unwrap(), case["confusion"], "{name}");
-        let wanted = case["scores"].as_object().unwrap();
-        assert_eq!(wanted.len(), METRICS.len());
+        let expected = case["scores"].as_object().unwrap();
+        assert_eq!(expected.len(), METRICS.len());
         for metric in METRICS {
             let got = (metric.get)(&scores);
-            match wanted[metric.name].as_f64() {
+            match expected[metric.name].as_f64() {
                 Some(value) => assert!(close(got, value), "{name}, {}: {got}, not {value}", metric.name),
                 None => assert!(got.is_nan(), "{name}, {}: {got}, not undefined", metric.name),
             }
@@ -52,8 +52,8 @@ fn thresholds_are_those_of_scipy() {
     let rows = golden["chance"].as_array().unwrap();
     assert!(rows.len() > 100);
     for row in rows {
-        let [n, classes, alpha, wanted] = numbers(row).try_into().unwrap();
+        let [n, classes, alpha, expected] = numbers(row).try_into().unwrap();
         let threshold = chance_threshold(n as usize, 1.0 / classes, alpha);
-        assert!(close(threshold * n, wanted), "{n} trials, {classes} classes, {alpha}: {}", threshold * n);
+        assert!(close(threshold * n, expected), "{n} trials, {classes} classes, {alpha}: {}", threshold * n);
     }
 }

@@ -57,10 +57,10 @@ pub fn maps(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     of: DecoderOutput,
-    how: &AttributionMethod,
+    method: &AttributionMethod,
     each: &mut dyn FnMut(RelevanceMap),
 ) -> Result<bool> {
-    let points = points(how)?;
+    let points = points(method)?;
     let places: Vec<usize> = (0..trials.len()).collect();
     for group in places.chunks((AT_ONCE / points.len()).max(1)) {
         let copies = trials.at(&group.iter().flat_map(|&p| vec![p; points.len()]).collect::<Vec<_>>());
@@ -70,9 +70,9 @@ pub fn maps(
             points.iter().enumerate().for_each(|(i, point)| point.copy(signal, (place, i), &mut x));
         }
         let copies = copies.with_samples(x).map_err(Error::from)?;
-        let Some(told) = fitted.sensitivity(&copies.all(), of)? else { return Ok(false) };
+        let Some(sensitivity) = fitted.sensitivity(&copies.all(), of)? else { return Ok(false) };
         for (i, signal) in trials.at(group).signals().enumerate() {
-            each(map(&told, i, signal, &points, how));
+            each(map(&sensitivity, i, signal, &points, method));
         }
     }
     Ok(true)
@@ -105,8 +105,8 @@ impl Point {
                 rng.set_stream(((place as u64) << 32) + i as u64);
                 let deviation = share * spread(signal);
                 let noise = |v: &f32| {
-                    let drawn: f64 = StandardNormal.sample(&mut rng);
-                    (f64::from(*v) + deviation * drawn) as f32
+                    let deviate: f64 = StandardNormal.sample(&mut rng);
+                    (f64::from(*v) + deviation * deviate) as f32
                 };
                 x.extend(signal.iter().map(noise));
             }
@@ -122,9 +122,9 @@ fn spread(signal: &[f32]) -> f64 {
 }
 
 /// The copies of one trial whose gradients are taken.
-fn points(how: &AttributionMethod) -> Result<Vec<Point>> {
+fn points(method: &AttributionMethod) -> Result<Vec<Point>> {
     let wrong = |message: &str| Err(Error::Configuration(message.into()).into());
-    match *how {
+    match *method {
         AttributionMethod::TimesInput => Ok(vec![Point::Times(1.0, 1.0)]),
         AttributionMethod::Integrated { steps: 0 } | AttributionMethod::Smooth { copies: 0, .. } => {
             wrong("attribution needs at least 1 step or copy")
@@ -145,25 +145,25 @@ fn points(how: &AttributionMethod) -> Result<Vec<Point>> {
 
 /// The map of the trial number `i` of those that were explained.
 fn map(
-    told: &Sensitivity,
+    sensitivity: &Sensitivity,
     i: usize,
     signal: &[f32],
     points: &[Point],
-    how: &AttributionMethod,
+    method: &AttributionMethod,
 ) -> RelevanceMap {
     let (one, n) = (signal.len(), points.len());
     let mut mean = vec![0.0; one];
     let total: f64 = points.iter().map(Point::weight).sum();
-    for (point, gradient) in points.iter().zip(told.gradient[i * n * one..].chunks_exact(one)) {
+    for (point, gradient) in points.iter().zip(sensitivity.gradient[i * n * one..].chunks_exact(one)) {
         let weight = point.weight() / total;
         mean.iter_mut().zip(gradient).for_each(|(m, g)| *m += weight * f64::from(*g));
     }
-    if !matches!(how, AttributionMethod::Smooth { .. }) {
+    if !matches!(method, AttributionMethod::Smooth { .. }) {
         mean.iter_mut().zip(signal).for_each(|(m, v)| *m *= f64::from(*v));
     }
-    let residual = match how {
+    let residual = match method {
         AttributionMethod::Integrated { .. } => {
-            let answers = &told.answers[i * n..][..n];
+            let answers = &sensitivity.answers[i * n..][..n];
             f64::from(answers[1]) - f64::from(answers[0]) - mean.iter().sum::<f64>()
         }
         _ => f64::NAN,

@@ -18,10 +18,10 @@ pub fn attribution(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     of: DecoderOutput,
-    how: &AttributionMethod,
+    method: &AttributionMethod,
 ) -> Result<Option<Relevance>> {
     let mut relevance = Relevance::default();
     let channels = trials.layout().channels.len();
-    let done = maps(fitted, trials, of, how, &mut |map| relevance.add(&map, channels))?;
+    let done = maps(fitted, trials, of, method, &mut |map| relevance.add(&map, channels))?;
     Ok(done.then_some(relevance))
 }

@@ -18,14 +18,14 @@ pub struct Occlusion {
 
 /// How much less probable each trial's own class is without each channel, and without each window of time, which tells of all its samples.
 /// For any decoder. The last window may be shorter.
-pub fn occlusion(fitted: &dyn FittedDecoder, trials: &Subset<'_>, how: &Occlusion) -> Result<Relevance> {
-    if how.window_samples == 0 {
+pub fn occlusion(fitted: &dyn FittedDecoder, trials: &Subset<'_>, method: &Occlusion) -> Result<Relevance> {
+    if method.window_samples == 0 {
         return Err(Error::Configuration("a window has at least 1 sample, got 0".into()).into());
     }
     let (channels, samples) = (trials.layout().channels.len(), trials.layout().samples);
-    let whole = own_probabilities(fitted, trials, &|_| vec![], how.fill)?;
+    let whole = own_probabilities(fitted, trials, &|_| vec![], method.fill)?;
     let lost = |parts: Vec<RemovedPart>| -> Result<Vec<f64>> {
-        let left = own_probabilities(fitted, trials, &|_| parts.clone(), how.fill)?;
+        let left = own_probabilities(fitted, trials, &|_| parts.clone(), method.fill)?;
         Ok(whole.iter().zip(left).map(|(whole, left)| whole - left).collect())
     };
     let [mut space, mut time] = [0, 1].map(|_| vec![vec![]; trials.len()]);
@@ -33,8 +33,8 @@ pub fn occlusion(fitted: &dyn FittedDecoder, trials: &Subset<'_>, how: &Occlusio
         let lost = lost(vec![RemovedPart::Channel(channel)])?;
         space.iter_mut().zip(lost).for_each(|(row, lost)| row.push(lost));
     }
-    for from in (0..samples).step_by(how.window_samples) {
-        let to = (from + how.window_samples).min(samples);
+    for from in (0..samples).step_by(method.window_samples) {
+        let to = (from + method.window_samples).min(samples);
         let lost = lost((from..to).map(RemovedPart::Sample).collect())?;
         time.iter_mut().zip(lost).for_each(|(row, lost)| row.resize(to, lost));
     }

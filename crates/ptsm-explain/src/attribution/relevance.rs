@@ -49,11 +49,11 @@ impl Relevance {
 
     /// The means of sizes over each subject's trials, to be drawn and compared as masks are. `trials` are those this is the relevance of.
     pub fn by_subject(&self, kind: &str, trials: &Subset<'_>) -> Masks {
-        let mut masks = Masks { kind: kind.into(), people: vec![], space: vec![], time: vec![] };
+        let mut masks = Masks { kind: kind.into(), subjects: vec![], space: vec![], time: vec![] };
         for subject in trials.subjects() {
             let own: Vec<usize> =
                 trials.info().enumerate().filter(|(_, t)| t.subject == subject).map(|(i, _)| i).collect();
-            masks.people.push(subject);
+            masks.subjects.push(subject);
             masks.space.push(mean_of(&self.space, &own));
             masks.time.push(mean_of(&self.time, &own));
         }

@@ -143,7 +143,7 @@ mod tests {
     use crate::random::normal;
 
     #[test]
-    fn everybody_has_as_many_neighbours_as_asked_for() {
+    fn everybody_has_as_many_neighbours_as_requested() {
         let distances = squared_distances(&normal(120, 4, 1));
         let mut weights = vec![0.0; 120];
         near(&distances[..120], 0, 30.0, &mut weights);
@@ -179,8 +179,8 @@ mod tests {
                     moved[i][axis] += by;
                     divergence(&moved, &pairs)
                 };
-                let wanted = (at(1e-6) - at(-1e-6)) / 2e-6;
-                assert!((found[i][axis] - wanted).abs() < 1e-8, "{} {wanted}", found[i][axis]);
+                let expected = (at(1e-6) - at(-1e-6)) / 2e-6;
+                assert!((found[i][axis] - expected).abs() < 1e-8, "{} {expected}", found[i][axis]);
             }
         }
     }

@@ -14,7 +14,7 @@ pub fn trustworthiness(features: &Features, points: &[[f64; 2]], neighbours: usi
     }
     let in_features = squared_distances(&features.rows);
     let on_paper = squared_distances(&DMatrix::from_row_slice(n, 2, points.as_flattened()));
-    let mut strange = 0.0;
+    let mut intruders = 0.0;
     for i in 0..n {
         // Others, nearest first; of equally near ones the first.
         let sorted = |distances: &[f64]| -> Vec<usize> {
@@ -28,11 +28,11 @@ pub fn trustworthiness(features: &Features, points: &[[f64; 2]], neighbours: usi
             rank[j] = place + 1;
         }
         for j in sorted(&on_paper).into_iter().take(neighbours) {
-            strange += rank[j].saturating_sub(neighbours) as f64;
+            intruders += rank[j].saturating_sub(neighbours) as f64;
         }
     }
     let (n, k) = (n as f64, neighbours as f64);
-    1.0 - 2.0 * strange / (n * k * (2.0 * n - 3.0 * k - 1.0))
+    1.0 - 2.0 * intruders / (n * k * (2.0 * n - 3.0 * k - 1.0))
 }
 
 #[cfg(test)]

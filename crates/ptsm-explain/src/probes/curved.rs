@@ -49,9 +49,9 @@ mod tests {
         let train = DMatrix::from_fn(20, 3, |i, j| ((i * 3 + j) as f64).sin());
         let [found, same] = curved(&train, &train);
         assert_eq!(found, same);
-        let wanted = kernel(&train, &train);
-        assert!((&found * found.transpose() - &wanted).amax() < 1e-8);
+        let expected = kernel(&train, &train);
+        assert!((&found * found.transpose() - &expected).amax() < 1e-8);
         let squares: f64 = (0..3).map(|j| (train[(0, j)] - train[(5, j)]).powi(2)).sum();
-        assert!((wanted[(0, 5)] - (-squares / 3.0).exp()).abs() < 1e-14);
+        assert!((expected[(0, 5)] - (-squares / 3.0).exp()).abs() < 1e-14);
     }
 }

@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::features::{Features, Standard, TrialSplit, members, refused};
+use crate::features::{Features, Standardisation, TrialSplit, members, refused};
 use crate::intervals::{over_groups, wilson};
 use curved::curved;
 use discriminant::{Discriminant, largest};
@@ -92,7 +92,8 @@ pub struct PermutationTest {
     pub p: f64,
 }
 
-const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-7 };
+const REGULARISATION: Regularisation =
+    Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-7 };
 
 /// Asks a question of the features of some trials after learning from others.
 pub fn probe(
@@ -106,7 +107,7 @@ pub fn probe(
     let (answers, shuffled) = match probe {
         Probe::Linear => {
             let labels: Vec<u32> = task.train.iter().map(|&l| l as u32).collect();
-            let scores = scores(&Logistic::fit(&train, &labels, task.classes, HOW)?, &test);
+            let scores = scores(&Logistic::fit(&train, &labels, task.classes, REGULARISATION)?, &test);
             (largest(&scores, |score, _| score), task.shuffled(&Discriminant::new(train, test), shuffles)?)
         }
         Probe::Nonlinear => {
@@ -123,7 +124,7 @@ pub fn linear_probabilities(question: &ProbeInput<'_>, split: &TrialSplit) -> Re
     let task = Task::new(question, split)?;
     let (train, test) = task.rows(question.features, split);
     let labels: Vec<u32> = task.train.iter().map(|&l| l as u32).collect();
-    let found = Logistic::fit(&train, &labels, task.classes, HOW)?;
+    let found = Logistic::fit(&train, &labels, task.classes, REGULARISATION)?;
     let mut probabilities = vec![];
     for row in test.row_iter() {
         let row: Vec<f64> = row.iter().copied().collect();
@@ -190,7 +191,7 @@ impl Task {
     /// Standardised by the training trials.
     fn rows(&self, features: &Features, split: &TrialSplit) -> (DMatrix<f64>, DMatrix<f64>) {
         let train = features.rows.select_rows(&split.train);
-        let standard = Standard::of(&train);
+        let standard = Standardisation::of(&train);
         (standard.apply(train), standard.apply(features.rows.select_rows(&split.test)))
     }
 

@@ -14,27 +14,27 @@ fn trials(add: impl Fn(usize, u32, &mut [f64])) -> (Features, Vec<u32>, Vec<u32>
 
 fn seeded_trials(seed: u64, add: impl Fn(usize, u32, &mut [f64])) -> (Features, Vec<u32>, Vec<u32>) {
     let mut rows = normal(SUBJECTS * EACH, 16, seed);
-    let people: Vec<u32> = (0..SUBJECTS * EACH).map(|i| (i / EACH) as u32 + 100).collect();
+    let subjects: Vec<u32> = (0..SUBJECTS * EACH).map(|i| (i / EACH) as u32 + 100).collect();
     let classes: Vec<u32> = (0..SUBJECTS * EACH).map(|i| (i * 7 / 3 % 2) as u32).collect();
     for (i, class) in classes.iter().enumerate() {
         let mut row: Vec<f64> = rows.row(i).iter().copied().collect();
         add(i / EACH, *class, &mut row);
         row.iter().enumerate().for_each(|(j, v)| rows[(i, j)] = *v);
     }
-    (Features { rows }, people, classes)
+    (Features { rows }, subjects, classes)
 }
 
 fn ask_subject(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult {
-    let (features, people, classes) = found;
-    let question = ProbeInput { features, labels: people, groups: people, blocks: classes };
-    probe(&question, &TrialSplit::by_time(people, 0.6), kind, PermutationSettings { draws: DRAWS, seed: 3 })
+    let (features, subjects, classes) = found;
+    let question = ProbeInput { features, labels: subjects, groups: subjects, blocks: classes };
+    probe(&question, &TrialSplit::by_time(subjects, 0.6), kind, PermutationSettings { draws: DRAWS, seed: 3 })
         .unwrap()
 }
 
 fn ask_class(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult {
-    let (features, people, classes) = found;
-    let question = ProbeInput { features, labels: classes, groups: people, blocks: people };
-    let split = TrialSplit::by_group(people, &[100, 103, 106]);
+    let (features, subjects, classes) = found;
+    let question = ProbeInput { features, labels: classes, groups: subjects, blocks: subjects };
+    let split = TrialSplit::by_group(subjects, &[100, 103, 106]);
     probe(&question, &split, kind, PermutationSettings { draws: DRAWS, seed: 3 }).unwrap()
 }
 
@@ -83,16 +83,16 @@ fn only_the_nonlinear_probe_finds_a_class_that_is_a_size() {
 #[test]
 fn subjects_with_their_own_share_of_classes_are_no_finding() {
     // A class is more frequent in some subjects, who are recognised; classes themselves leave no trace.
-    let (features, people, _) = trials(|subject, _, row| row[0] += 3.0 * (subject % 2) as f64);
+    let (features, subjects, _) = trials(|subject, _, row| row[0] += 3.0 * (subject % 2) as f64);
     let classes: Vec<u32> =
-        (0..people.len()).map(|i| u32::from(i * 7 % 10 < 3 + 4 * (i / EACH % 2))).collect();
-    let split = TrialSplit::by_time(&people, 0.5);
+        (0..subjects.len()).map(|i| u32::from(i * 7 % 10 < 3 + 4 * (i / EACH % 2))).collect();
+    let split = TrialSplit::by_time(&subjects, 0.5);
     let ask = |blocks| {
-        let question = ProbeInput { features: &features, labels: &classes, groups: &people, blocks };
+        let question = ProbeInput { features: &features, labels: &classes, groups: &subjects, blocks };
         probe(&question, &split, Probe::Linear, PermutationSettings { draws: DRAWS, seed: 1 }).unwrap()
     };
-    let one = vec![0; people.len()];
-    assert!(ask(&one).shuffled.p < 0.03 && ask(&people).shuffled.p > 0.05, "{:?}", ask(&people));
+    let one = vec![0; subjects.len()];
+    assert!(ask(&one).shuffled.p < 0.03 && ask(&subjects).shuffled.p > 0.05, "{:?}", ask(&subjects));
 }
 
 #[test]
@@ -118,16 +118,16 @@ fn the_same_seed_gives_the_same_numbers() {
 
 #[test]
 fn questions_without_an_answer_are_refused() {
-    let (features, people, classes) = trials(|_, _, _| ());
+    let (features, subjects, classes) = trials(|_, _, _| ());
     let refused = |labels: &[u32], blocks: &[u32], split: &TrialSplit| {
-        let question = ProbeInput { features: &features, labels, groups: &people, blocks };
+        let question = ProbeInput { features: &features, labels, groups: &subjects, blocks };
         probe(&question, split, Probe::Linear, PermutationSettings { draws: 1, seed: 0 })
             .unwrap_err()
             .to_string()
     };
-    let time = TrialSplit::by_time(&people, 0.5);
-    assert!(refused(&classes[1..], &people, &time).contains("399 labels"));
-    assert!(refused(&people, &people, &time).contains("changes nothing"));
-    assert!(refused(&people, &classes, &TrialSplit::by_group(&people, &[100])).contains("label 100"));
-    assert!(refused(&vec![1; 400], &people, &time).contains("same label"));
+    let time = TrialSplit::by_time(&subjects, 0.5);
+    assert!(refused(&classes[1..], &subjects, &time).contains("399 labels"));
+    assert!(refused(&subjects, &subjects, &time).contains("changes nothing"));
+    assert!(refused(&subjects, &classes, &TrialSplit::by_group(&subjects, &[100])).contains("label 100"));
+    assert!(refused(&vec![1; 400], &subjects, &time).contains("same label"));
 }

@@ -26,15 +26,15 @@ impl Study<'_> {
         let subject = of(&test, &SUBJECT_FEATURES)?;
         // PTSM's alone are left out of a model that is kept; others have them, or never had any.
         let left_out = subject.is_none() && of(&test, &TASK_FEATURES[..1])?.is_some();
-        let who: Vec<u32> = test.info().map(|t| t.subject.0).collect();
+        let subjects: Vec<u32> = test.info().map(|t| t.subject.0).collect();
         let labels = test.labels();
-        let mut asked_subjects: Vec<u32> = test.subjects().iter().map(|s| s.0).collect();
-        asked_subjects = asked_subjects.into_iter().step_by(2).collect();
+        let mut test_half: Vec<u32> = test.subjects().iter().map(|s| s.0).collect();
+        test_half = test_half.into_iter().step_by(2).collect();
         let (by_subject, by_time) =
-            (TrialSplit::by_group(&who, &asked_subjects), TrialSplit::by_time(&who, 0.5));
+            (TrialSplit::by_group(&subjects, &test_half), TrialSplit::by_time(&subjects, 0.5));
         let shuffles = PermutationSettings { draws: FITS, seed: SEED };
         let several = test.subjects().len() > 1;
-        let mut asked = vec![];
+        let mut probes = vec![];
         let sets = [
             ("task features", Some(&task), [true, false]),
             ("subject features", subject.as_ref(), [false, true]),
@@ -42,25 +42,30 @@ impl Study<'_> {
         for (name, features, [class, identity]) in sets {
             let Some(features) = features.filter(|_| several) else { continue };
             let ask = |labels: &[u32], blocks: &[u32], split: &TrialSplit| -> Result<_> {
-                let question = ProbeInput { features, labels, groups: &who, blocks };
+                let question = ProbeInput { features, labels, groups: &subjects, blocks };
                 Ok([
                     probe(&question, split, Probe::Linear, shuffles)?,
                     probe(&question, split, Probe::Nonlinear, shuffles)?,
                 ])
             };
-            let found = ask(&labels, &who, &by_subject)?;
-            asked.push(ProbeAnswer { what: "the class".into(), of: name.into(), wanted: class, found });
-            let found = ask(&who, &labels, &by_time)?;
-            asked.push(ProbeAnswer { what: "the subject".into(), of: name.into(), wanted: identity, found });
+            let found = ask(&labels, &subjects, &by_subject)?;
+            probes.push(ProbeAnswer { what: "the class".into(), of: name.into(), expected: class, found });
+            let found = ask(&subjects, &labels, &by_time)?;
+            probes.push(ProbeAnswer {
+                what: "the subject".into(),
+                of: name.into(),
+                expected: identity,
+                found,
+            });
         }
-        let [train, _] = self.known();
+        let [train, _] = self.training_and_validation();
         let distance = if train.subjects().len() > 1 && several {
             let source = of(&train, &TASK_FEATURES)?;
             let groups: Vec<u32> = train.info().map(|t| t.subject.0).collect();
             let sizes = [train.subjects().len(), test.subjects().len()];
             match source {
                 Some(source) => {
-                    Some((distance((&source, &groups), (&task, &who), 5, FITS / 10, SEED)?, sizes))
+                    Some((distance((&source, &groups), (&task, &subjects), 5, FITS / 10, SEED)?, sizes))
                 }
                 None => None,
             }
@@ -70,14 +75,14 @@ impl Study<'_> {
         let picture = embedding(&task, EmbeddingKind::Neighbours, POINTS)?;
         let classes = &test.layout().classes;
         Ok(Some(Disentanglement {
-            asked,
+            probes,
             distance,
             shared: subject
                 .as_ref()
-                .map(|subject| shared_spectra(&task, subject, &who, shuffles))
+                .map(|subject| shared_spectra(&task, subject, &subjects, shuffles))
                 .transpose()?,
             classes: picture.trials.iter().map(|&i| classes[labels[i] as usize].clone()).collect(),
-            people: picture.trials.iter().map(|&i| SubjectId(who[i]).to_string()).collect(),
+            subjects: picture.trials.iter().map(|&i| SubjectId(subjects[i]).to_string()).collect(),
             picture,
             left_out,
         }))

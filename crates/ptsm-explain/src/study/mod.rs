@@ -64,9 +64,9 @@ pub struct Explanation {
 
 impl Explanation {
     /// What cannot be computed of these subjects or this decoder costs its part, not everything. A wish to stop ends everything.
-    fn kept<T>(&mut self, part: &'static str, made: Result<T>) -> Result<Option<T>> {
-        match made {
-            Ok(made) => Ok(Some(made)),
+    fn available<T>(&mut self, part: &'static str, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(result) => Ok(Some(result)),
             Err(error) if error.is_cancelled() => Err(error),
             Err(error) => {
                 self.failed.push((part, format!("It could not be computed: {error}.")));
@@ -150,29 +150,29 @@ impl<'a> Study<'a> {
         let mut found = Explanation::default();
         let few = some(self.subjects, TRIALS);
         if wants.masks || wants.sanity_checks {
-            let looked = mask_findings(self.evaluation, self.subjects)?;
+            let findings = mask_findings(self.evaluation, self.subjects)?;
             // What has no masks has no null of them.
-            let nulls = if wants.masks && !looked.all.is_empty() { self.null_masks()? } else { vec![] };
-            found.masks = Some(MaskFindings { nulls, ..looked });
+            let nulls = if wants.masks && !findings.all.is_empty() { self.null_masks()? } else { vec![] };
+            found.masks = Some(MaskFindings { nulls, ..findings });
         }
         let mut steps = Steps { task: self.env.begin("explaining", Some(STEPS)), done: 0, env: self.env };
         if wants.saliency || wants.sanity_checks {
-            let made = self.saliency(&few);
-            found.saliency = found.kept("saliency", made)?;
+            let result = self.saliency(&few);
+            found.saliency = found.available("saliency", result)?;
             steps.next()?;
         }
         if wants.sanity_checks {
-            let made = self.sanity_checks(&found, &few, &mut steps);
-            found.sanity_checks = found.kept("sanity-checks", made)?;
+            let result = self.sanity_checks(&found, &few, &mut steps);
+            found.sanity_checks = found.available("sanity-checks", result)?;
         }
         if wants.disentanglement {
-            let made = self.disentanglement();
-            found.disentanglement = found.kept("disentanglement", made)?.flatten();
+            let result = self.disentanglement();
+            found.disentanglement = found.available("disentanglement", result)?.flatten();
             steps.next()?;
         }
         if wants.calibration {
-            let made = self.calibration();
-            found.calibration = found.kept("calibration", made)?;
+            let result = self.calibration();
+            found.calibration = found.available("calibration", result)?;
         }
         Ok(found)
     }
@@ -183,12 +183,12 @@ impl<'a> Study<'a> {
     }
 
     /// The training subjects and the validation subjects, as far as they are among these data.
-    fn known(&self) -> [Subset<'_>; 2] {
+    fn training_and_validation(&self) -> [Subset<'_>; 2] {
         let (input, data) = (&self.evaluation.data, &self.evaluation.run.file.data);
         let seen: BTreeSet<SubjectId> = input
-            .people
+            .identities
             .iter()
-            .filter(|(_, identity)| identity.is_among(&data.who))
+            .filter(|(_, identity)| identity.is_among(&data.hashes))
             .map(|(subject, _)| *subject)
             .collect();
         // Validation subjects are known by number alone, which means the same subjects only in the same data.
@@ -207,7 +207,7 @@ impl<'a> Study<'a> {
         if self.request.nulls == 0 {
             return Ok(found);
         }
-        let [train, validation] = self.known();
+        let [train, validation] = self.training_and_validation();
         let card = &self.evaluation.run.card;
         let decoder = find(&card.decoder)?.build(card.settings.clone())?;
         if train.is_empty() || (validation.is_empty() && decoder.uses_validation()) {
@@ -242,7 +242,7 @@ impl<'a> Study<'a> {
             }
             LabelledProbabilities::new(&probabilities, &labels, trials.layout().classes.len())
         };
-        let [_, validation] = self.known();
+        let [_, validation] = self.training_and_validation();
         let temperature = match validation.is_empty() {
             true => None,
             false => Some((predicted(&validation)?.temperature(), validation.subjects().len())),

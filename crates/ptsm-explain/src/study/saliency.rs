@@ -32,7 +32,7 @@ impl Study<'_> {
 
     /// The saliency of the first decoder.
     pub(super) fn saliency(&self, few: &Subset<'_>) -> Result<Saliency> {
-        let (how, relevance) = self.relevance(self.first(), few)?;
+        let (method, relevance) = self.relevance(self.first(), few)?;
         let labels = few.labels();
         let class = |(label, name): (u32, &String)| {
             let rows = relevance.signed_space.iter().zip(&labels).filter(|(_, own)| **own == label);
@@ -47,8 +47,8 @@ impl Study<'_> {
             .collect();
         missed.sort_by(f64::total_cmp);
         Ok(Saliency {
-            how: how.into(),
-            people: relevance.by_subject(how, few),
+            method: method.into(),
+            by_subject: relevance.by_subject(method, few),
             signed: (0..).zip(&few.layout().classes).filter_map(class).collect(),
             residual: missed.get(missed.len() / 2).copied().unwrap_or(f64::NAN),
             trials: few.len(),

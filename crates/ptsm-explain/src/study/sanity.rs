@@ -42,23 +42,24 @@ impl Study<'_> {
         steps.next()?;
         let (parts, halves) = parts(self.subjects);
         let fewer = some(self.subjects, FEW_TRIALS);
-        let mut believed =
+        let mut checks =
             SanityChecks { tested: vec![], trials: few.len(), parts: parts.into(), identified: None };
-        if let Some(looked) = &found.masks {
+        if let Some(findings) = &found.masks {
             let in_parts = [masks(self.first(), &halves[0])?, masks(self.first(), &halves[1])?];
             let of = |all: &[Masks], kind: &str| all.iter().find(|mask| mask.kind == kind).map(look);
-            for mask in &looked.all {
+            for mask in &findings.all {
                 let kind = mask.kind.as_str();
-                let seeds: Vec<Profiles> = looked.seeds.iter().filter_map(|all| of(all, kind)).collect();
+                let seeds: Vec<Profiles> = findings.seeds.iter().filter_map(|all| of(all, kind)).collect();
                 let two: Vec<Profiles> = in_parts.iter().filter_map(|all| of(all, kind)).collect();
-                let drawn = self.with_random_parameters(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
+                let randomised =
+                    self.with_random_parameters(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
                 // What is decoded is what the fused masks let pass: those of the decoder that is tested, not the mean over seeds.
-                let own = looked.seeds[0].iter().find(|mask| mask.kind == kind);
+                let own = findings.seeds[0].iter().find(|mask| mask.kind == kind);
                 let ranked = own.filter(|_| kind == "fused");
-                believed.tested.extend(self.tests(
+                checks.tested.extend(self.tests(
                     &format!("{kind} mask"),
                     mask,
-                    [&seeds, &drawn, &two],
+                    [&seeds, &randomised, &two],
                     &known,
                     ranked.map(|mask| (mask, few)),
                     steps,
@@ -73,34 +74,34 @@ impl Study<'_> {
                 && one.len() > 2 * channels
             {
                 let [one, other] = [Features::new(&one, channels)?, Features::new(&other, channels)?];
-                believed.identified =
+                checks.identified =
                     Some(identify_subjects(&one, &other, PermutationSettings { draws: DRAWS, seed: SEED })?);
             }
         }
-        if let Some(rests) = &found.saliency {
+        if let Some(saliency) = &found.saliency {
             let by = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> Result<Profiles> {
-                let (how, relevance) = self.relevance(fitted, trials)?;
-                Ok(look(&relevance.by_subject(how, trials)))
+                let (method, relevance) = self.relevance(fitted, trials)?;
+                Ok(look(&relevance.by_subject(method, trials)))
             };
-            let seeds = self.decoders.iter().map(|met| by(met.get(), &fewer));
+            let seeds = self.decoders.iter().map(|decoder| by(decoder.get(), &fewer));
             let seeds = seeds.collect::<Result<Vec<_>>>()?;
             steps.next()?;
-            let drawn = self.with_random_parameters(&|fitted| by(fitted, &fewer).map(Some))?;
+            let randomised = self.with_random_parameters(&|fitted| by(fitted, &fewer).map(Some))?;
             steps.next()?;
             let two = halves.iter().map(|half| by(self.first(), &some(half, FEW_TRIALS)));
             let two = two.collect::<Result<Vec<_>>>()?;
             steps.next()?;
-            let ranked = Some((&rests.people, few));
-            believed.tested.extend(self.tests(
-                &rests.how,
-                &rests.people,
-                [&seeds, &drawn, &two],
+            let ranked = Some((&saliency.by_subject, few));
+            checks.tested.extend(self.tests(
+                &saliency.method,
+                &saliency.by_subject,
+                [&seeds, &randomised, &two],
                 &known,
                 ranked,
                 steps,
             )?);
         }
-        Ok(believed)
+        Ok(checks)
     }
 
     /// Explanations of each decoder with randomised parameters; none where it has nothing to randomise.
@@ -109,8 +110,8 @@ impl Study<'_> {
         explain: &dyn Fn(&dyn FittedDecoder) -> Result<Option<Profiles>>,
     ) -> Result<Vec<Profiles>> {
         let mut all = vec![];
-        for (i, met) in self.decoders.iter().enumerate() {
-            if let Some(other) = met.get().with_random_parameters(SEED + i as u64)? {
+        for (i, decoder) in self.decoders.iter().enumerate() {
+            if let Some(other) = decoder.get().with_random_parameters(SEED + i as u64)? {
                 all.extend(explain(&*other)?);
             }
         }
@@ -122,7 +123,7 @@ impl Study<'_> {
         &self,
         name: &str,
         mask: &Masks,
-        [seeds, drawn, two]: [&[Profiles]; 3],
+        [seeds, randomised, two]: [&[Profiles]; 3],
         known: &[Vec<(String, Vec<f64>)>; 2],
         ranked: Option<(&Masks, &Subset<'_>)>,
         steps: &mut Steps,
@@ -148,9 +149,9 @@ impl Study<'_> {
                 Some((mask, trials)) => {
                     let ranking = Ranking::of(mask, axis);
                     let mut run = |direction| -> Result<_> {
-                        let how =
+                        let settings =
                             DeletionSettings { orders: ORDERS, ..DeletionSettings::new(axis, direction) };
-                        let found = run_deletion_test(self.first(), trials, &ranking, &how)?;
+                        let found = run_deletion_test(self.first(), trials, &ranking, &settings)?;
                         steps.next()?;
                         Ok(found)
                     };
@@ -161,8 +162,8 @@ impl Study<'_> {
                 name: format!("{name}, {what}"),
                 known: known[i].iter().map(|(name, known)| (name.clone(), agree(known))).collect(),
                 removed,
-                randomised: (!drawn.is_empty())
-                    .then(|| ParameterRandomisation::new(&rows(seeds), &rows(drawn))),
+                randomised: (!randomised.is_empty())
+                    .then(|| ParameterRandomisation::new(&rows(seeds), &rows(randomised))),
                 seeds: (seeds.len() > 1).then(|| stability(&transposed(&rows(seeds)))).transpose()?,
                 parts: (two.len() > 1).then(|| stability(&transposed(&rows(two)))).transpose()?,
                 truth: truth.as_ref().map(|truth| truth_auc(values, &truth[i])),
@@ -233,7 +234,7 @@ fn parts<'a>(trials: &Subset<'a>) -> (&'static str, [Subset<'a>; 2]) {
     if let Some(two) = ends(|t| t.run) {
         return ("runs", two);
     }
-    let who: Vec<u32> = trials.info().map(|t| t.subject.0).collect();
-    let halves = TrialSplit::by_time(&who, 0.5);
+    let subjects: Vec<u32> = trials.info().map(|t| t.subject.0).collect();
+    let halves = TrialSplit::by_time(&subjects, 0.5);
     ("halves", [trials.at(&halves.train), trials.at(&halves.test)])
 }

@@ -104,10 +104,10 @@ fn eegnet(trials: &Trials) -> Box<dyn FittedDecoder> {
 
 #[track_caller]
 fn close(golden: &Value, name: &str, got: &[f64]) {
-    let wanted: Vec<f64> = golden[name].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
-    assert_eq!(got.len(), wanted.len(), "{name}");
-    let largest = wanted.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    let off = got.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest;
+    let expected: Vec<f64> = golden[name].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+    assert_eq!(got.len(), expected.len(), "{name}");
+    let largest = expected.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let off = got.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest;
     assert!(off < 2e-5, "{name} is off by {off:.1e} of {largest}");
 }
 
@@ -123,14 +123,15 @@ fn attribution_is_what_captum_finds() {
     let all: Vec<_> = (0..3)
         .map(|k| fitted.sensitivity(&two, DecoderOutput::Logit(OutputClass::Number(k))).unwrap().unwrap())
         .collect();
-    let logits: Vec<f32> = (0..2).flat_map(|i| all.iter().map(move |told| told.answers[i])).collect();
+    let logits: Vec<f32> =
+        (0..2).flat_map(|i| all.iter().map(move |sensitivity| sensitivity.answers[i])).collect();
     close(&golden, "logits", &wide(logits));
     close(&golden, "gradient", &wide(all[1].gradient.clone()));
-    let told = fitted.sensitivity(&two, log).unwrap().unwrap();
-    close(&golden, "gradient_of_log_probability", &wide(told.gradient));
-    let map = |of, how: &AttributionMethod| {
+    let sensitivity = fitted.sensitivity(&two, log).unwrap().unwrap();
+    close(&golden, "gradient_of_log_probability", &wide(sensitivity.gradient));
+    let map = |of, method: &AttributionMethod| {
         let mut values = vec![];
-        assert!(maps(&*fitted, &two, of, how, &mut |map| values.extend(map.values)).unwrap());
+        assert!(maps(&*fitted, &two, of, method, &mut |map| values.extend(map.values)).unwrap());
         values
     };
     close(&golden, "times_input", &map(logit, &AttributionMethod::TimesInput));

@@ -68,16 +68,16 @@ const OWN: DecoderOutput = DecoderOutput::LogProbability(OutputClass::Own);
 fn explanations_favour_what_is_true() {
     let (subjects, truth) = (unseen(), &COHORT.1);
     let smooth = AttributionMethod::Smooth { copies: 8, noise: 0.3, seed: 1 };
-    for how in [AttributionMethod::TimesInput, AttributionMethod::default(), smooth] {
-        let found = attribution(&*EEGNET[0].fitted, &subjects, OWN, &how).unwrap().unwrap();
+    for method in [AttributionMethod::TimesInput, AttributionMethod::default(), smooth] {
+        let found = attribution(&*EEGNET[0].fitted, &subjects, OWN, &method).unwrap().unwrap();
         let mean = found.by_subject("gradient", &subjects);
-        assert_eq!(mean.people, [SubjectId(7), SubjectId(8)]);
+        assert_eq!(mean.subjects, [SubjectId(7), SubjectId(8)]);
         let favour = truth_auc(&mean.space_mean(), &truth.task_channels());
-        assert!(favour > 0.8, "{how:?}: {favour}");
+        assert!(favour > 0.8, "{method:?}: {favour}");
     }
     for fitted in [&EEGNET[0].fitted, &CSP[0].fitted] {
-        let how = Occlusion { window_samples: 32, fill: Fill::Zero };
-        let found = occlusion(&**fitted, &subjects, &how).unwrap();
+        let settings = Occlusion { window_samples: 32, fill: Fill::Zero };
+        let found = occlusion(&**fitted, &subjects, &settings).unwrap();
         let signed: Vec<f64> =
             (0..truth.channels.len()).map(|c| found.signed_space.iter().map(|row| row[c]).sum()).collect();
         let favour = truth_auc(&signed, &truth.task_channels());
@@ -96,15 +96,20 @@ fn features_tell_subjects_apart_whose_signals_are_scaled() {
         let samples = unseen().signals().flatten().map(|v| factor * v).collect();
         Trials::new(COHORT.0.layout().clone(), samples, unseen().info().copied().collect()).unwrap()
     };
-    let asked = |subjects: &Trials| match read_features(&*EEGNET[0].fitted, &train, &subjects.all()).unwrap()
+    let probed = |subjects: &Trials| match read_features(&*EEGNET[0].fitted, &train, &subjects.all()).unwrap()
     {
-        FeatureFindings::Made { distance, exchanged, p, person, person_chance } => {
-            assert!(exchanged.is_some() && p.is_some() && person.is_some() && person_chance == Some(0.5));
+        FeatureFindings::Measured { distance, exchanged, p, subject_accuracy, subject_chance } => {
+            assert!(
+                exchanged.is_some()
+                    && p.is_some()
+                    && subject_accuracy.is_some()
+                    && subject_chance == Some(0.5)
+            );
             distance
         }
-        FeatureFindings::Not { why } => panic!("{why}"),
+        FeatureFindings::NotMeasured { why } => panic!("{why}"),
     };
-    let (alike, apart) = (asked(&louder(1.0)), asked(&louder(4.0)));
+    let (alike, apart) = (probed(&louder(1.0)), probed(&louder(4.0)));
     assert!(apart > 1.0 && apart > alike + 0.5, "{alike} {apart}");
     // One subject has one run: nothing to divide. Classic decoders have no features.
     let one = unseen().only(|t| t.subject.0 == 8);
@@ -112,7 +117,7 @@ fn features_tell_subjects_apart_whose_signals_are_scaled() {
         |fitted: &dyn FittedDecoder, subjects: &Subset<'_>| match read_features(fitted, &train, subjects)
             .unwrap()
         {
-            FeatureFindings::Not { why } => why,
+            FeatureFindings::NotMeasured { why } => why,
             made => panic!("{made:?}"),
         };
     assert!(not(&*EEGNET[0].fitted, &one).contains("one side has 1"));
@@ -124,8 +129,8 @@ fn integrated_gradients_add_up_to_the_answer() {
     let subjects = unseen().at(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     let of = DecoderOutput::Logit(OutputClass::Number(0));
     let residual = |steps| {
-        let how = AttributionMethod::Integrated { steps };
-        let found = attribution(&*EEGNET[0].fitted, &subjects, of, &how).unwrap().unwrap();
+        let method = AttributionMethod::Integrated { steps };
+        let found = attribution(&*EEGNET[0].fitted, &subjects, of, &method).unwrap().unwrap();
         found.residual.iter().map(|r| r.abs()).fold(0.0, f64::max)
     };
     let (coarse, fine) = (residual(2), residual(32));
@@ -135,15 +140,15 @@ fn integrated_gradients_add_up_to_the_answer() {
 #[test]
 fn batches_and_seeds_decide_nothing_else() {
     let subjects = unseen();
-    let how = |seed| AttributionMethod::Smooth { copies: 3, noise: 0.2, seed };
-    let all = |subjects: &Subset<'_>, how: &AttributionMethod| {
+    let method = |seed| AttributionMethod::Smooth { copies: 3, noise: 0.2, seed };
+    let all = |subjects: &Subset<'_>, method: &AttributionMethod| {
         let mut all: Vec<RelevanceMap> = vec![];
-        assert!(maps(&*EEGNET[0].fitted, subjects, OWN, how, &mut |map| all.push(map)).unwrap());
+        assert!(maps(&*EEGNET[0].fitted, subjects, OWN, method, &mut |map| all.push(map)).unwrap());
         all.into_iter().map(|m| m.values).collect::<Vec<_>>()
     };
-    let (whole, first) = (all(&subjects, &how(1)), all(&subjects.at(&[0, 1]), &how(1)));
+    let (whole, first) = (all(&subjects, &method(1)), all(&subjects.at(&[0, 1]), &method(1)));
     assert_eq!((whole.len(), &whole[..2]), (subjects.len(), &first[..]));
-    assert_ne!(all(&subjects.at(&[0]), &how(2))[0], first[0]);
+    assert_ne!(all(&subjects.at(&[0]), &method(2))[0], first[0]);
     for wrong in [
         AttributionMethod::Integrated { steps: 0 },
         AttributionMethod::Smooth { copies: 1, noise: f64::NAN, seed: 1 },
@@ -161,13 +166,13 @@ fn a_true_ranking_loses_more_than_random_ones() {
                 DeletionDirection::Deletion => vec![0.0, 0.07, 0.14, 0.2, 0.3],
                 DeletionDirection::Insertion => vec![0.0, 0.07, 0.14, 0.3, 0.5, 1.0],
             };
-            let how = DeletionSettings {
+            let settings = DeletionSettings {
                 shares,
                 orders: 12,
                 ..DeletionSettings::new(RankedAxis::Channels, direction)
             };
             let ranking = Ranking::Same(truth.channels.clone());
-            let found = run_deletion_test(&**fitted, &subjects, &ranking, &how).unwrap();
+            let found = run_deletion_test(&**fitted, &subjects, &ranking, &settings).unwrap();
             let areas = found.balanced_accuracy;
             let sign = if direction == DeletionDirection::Deletion { 1.0 } else { -1.0 };
             assert!(
@@ -180,7 +185,7 @@ fn a_true_ranking_loses_more_than_random_ones() {
             assert_eq!(found.highest.log_loss[whole], found.random[3].log_loss[whole]);
             let against: Vec<f64> = truth.channels.iter().map(|c| -c).collect();
             // The same seed gives the same orders.
-            let few = DeletionSettings { orders: 2, ..how };
+            let few = DeletionSettings { orders: 2, ..settings };
             let wrong = run_deletion_test(&**fitted, &subjects, &Ranking::Same(against), &few).unwrap();
             assert!(wrong.balanced_accuracy.between < 0.0, "{direction:?}: {wrong:?}");
             assert_eq!(wrong.random, found.random[..2]);
@@ -188,12 +193,12 @@ fn a_true_ranking_loses_more_than_random_ones() {
     }
     // Random orders of times are the ranking itself, moved along the trial.
     let times: Vec<f64> = (0..256).map(|t| f64::from(u8::from(t < 128))).collect();
-    let how = DeletionSettings {
+    let settings = DeletionSettings {
         shares: vec![0.0, 0.5, 1.0],
         orders: 6,
         ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion)
     };
-    let found = run_deletion_test(&*CSP[0].fitted, &subjects, &Ranking::Same(times), &how).unwrap();
+    let found = run_deletion_test(&*CSP[0].fitted, &subjects, &Ranking::Same(times), &settings).unwrap();
     let halves: Vec<f64> = found.random.iter().map(|course| course.log_loss[1]).collect();
     assert!(halves.iter().any(|loss| *loss != halves[0]), "{halves:?}");
     let short = run_deletion_test(
@@ -206,7 +211,7 @@ fn a_true_ranking_loses_more_than_random_ones() {
 }
 
 #[test]
-fn explanations_of_what_was_drawn_anew_look_different() {
+fn explanations_with_randomised_parameters_look_different() {
     let subjects = unseen();
     let look = |fitted: &dyn FittedDecoder| {
         let found = attribution(fitted, &subjects, OWN, &AttributionMethod::TimesInput)?;
@@ -214,26 +219,26 @@ fn explanations_of_what_was_drawn_anew_look_different() {
     };
     let fits: Vec<&dyn FittedDecoder> = EEGNET.iter().map(|fit| &*fit.fitted).collect();
     let [space, _] = randomise_parameters(&fits, 50, &look).unwrap().unwrap();
-    assert_eq!((space.trained.len(), space.drawn.len()), (1, 4));
-    assert!(space.trained_mean() > space.drawn_mean(), "{space:?}");
+    assert_eq!((space.trained.len(), space.randomised.len()), (1, 4));
+    assert!(space.trained_mean() > space.randomised_mean(), "{space:?}");
     assert!(randomise_parameters(&[&*CSP[0].fitted], 50, &look).unwrap().is_none());
 }
 
 #[test]
-fn times_are_tried_in_each_person() {
+fn times_are_ranked_in_each_subject() {
     let subjects = unseen();
     let found =
         attribution(&*EEGNET[0].fitted, &subjects, OWN, &AttributionMethod::TimesInput).unwrap().unwrap();
     let ranking = Ranking::of(&found.by_subject("gradient", &subjects), RankedAxis::Times);
-    let how = DeletionSettings {
+    let settings = DeletionSettings {
         orders: 4,
         shares: vec![0.0, 0.2, 0.4],
         ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion)
     };
-    let found = run_deletion_test(&*EEGNET[0].fitted, &subjects, &ranking, &how).unwrap();
+    let found = run_deletion_test(&*EEGNET[0].fitted, &subjects, &ranking, &settings).unwrap();
     assert!(found.log_loss.between > 0.0, "{:?}", found.log_loss);
     let nobody = Ranking::Each(Default::default());
-    assert!(run_deletion_test(&*EEGNET[0].fitted, &subjects, &nobody, &how).is_err());
+    assert!(run_deletion_test(&*EEGNET[0].fitted, &subjects, &nobody, &settings).is_err());
 }
 
 /// The classic methods find in the trials what was put there.

@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 
 /// The file with the samples. A note where it is not the one the header names.
 pub(super) fn samples(header: &Path, named: Option<&str>, notes: &mut Vec<String>) -> Result<PathBuf> {
-    let tried = candidates(header, named, &["eeg", "dat"]);
-    find(&tried, named, notes).ok_or_else(|| {
-        let names: Vec<String> = tried.iter().map(|path| format!("`{}`", path.display())).collect();
+    let places = candidates(header, named, &["eeg", "dat"]);
+    find(&places, named, notes).ok_or_else(|| {
+        let names: Vec<String> = places.iter().map(|path| format!("`{}`", path.display())).collect();
         let message = format!("its samples are not there; looked for {}", names.join(" and "));
         Error::format(&header.into(), message)
             .with_hint("put the file beside the header, or correct the line `DataFile=` in it")
@@ -32,8 +32,8 @@ pub(super) fn is_ahdr(header: &Path) -> bool {
 }
 
 /// The first file that is there.
-fn find(tried: &[PathBuf], named: Option<&str>, notes: &mut Vec<String>) -> Option<PathBuf> {
-    let (i, path) = tried.iter().enumerate().find(|(_, path)| path.is_file())?;
+fn find(candidates: &[PathBuf], named: Option<&str>, notes: &mut Vec<String>) -> Option<PathBuf> {
+    let (i, path) = candidates.iter().enumerate().find(|(_, path)| path.is_file())?;
     if let (1.., Some(_)) = (i, named) {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         notes.push(format!("the `.{ending}` file the header names is not there; the one beside it is read"));
@@ -45,20 +45,20 @@ fn find(tried: &[PathBuf], named: Option<&str>, notes: &mut Vec<String>) -> Opti
 /// one, which is of the machine that recorded, only the last part counts.
 fn candidates(header: &Path, named: Option<&str>, endings: &[&str]) -> Vec<PathBuf> {
     let base = header.file_stem().unwrap_or_default();
-    let mut tried = vec![];
+    let mut candidates = vec![];
     if let Some(named) = named {
         let named = named.replace("$b", &base.to_string_lossy()).replace('\\', "/");
         let absolute = named.starts_with('/') || named.get(1..2) == Some(":");
         let name = if absolute { named.rsplit('/').next().unwrap_or_default() } else { &named };
-        tried.push(header.with_file_name(name));
+        candidates.push(header.with_file_name(name));
     }
     for ending in endings {
         let path = header.with_extension(ending);
-        if !tried.contains(&path) {
-            tried.push(path);
+        if !candidates.contains(&path) {
+            candidates.push(path);
         }
     }
-    tried
+    candidates
 }
 
 #[cfg(test)]
@@ -67,14 +67,14 @@ mod tests {
 
     #[test]
     fn names_lead_to_files_beside_the_header() {
-        let tried = |named| candidates(Path::new("d/sub-1.vhdr"), named, &["eeg"]);
+        let places = |named| candidates(Path::new("d/sub-1.vhdr"), named, &["eeg"]);
         let eeg = PathBuf::from("d/sub-1.eeg");
         for same in [None, Some("sub-1.eeg"), Some("$b.eeg")] {
-            assert_eq!(tried(same), std::slice::from_ref(&eeg));
+            assert_eq!(places(same), std::slice::from_ref(&eeg));
         }
-        assert_eq!(tried(Some("raw/a.eeg")), [PathBuf::from("d/raw/a.eeg"), eeg.clone()]);
+        assert_eq!(places(Some("raw/a.eeg")), [PathBuf::from("d/raw/a.eeg"), eeg.clone()]);
         for absolute in ["C:\\data\\a.eeg", "/data/a.eeg", "\\\\server\\a.eeg"] {
-            assert_eq!(tried(Some(absolute)), [PathBuf::from("d/a.eeg"), eeg.clone()], "{absolute}");
+            assert_eq!(places(Some(absolute)), [PathBuf::from("d/a.eeg"), eeg.clone()], "{absolute}");
         }
     }
 }

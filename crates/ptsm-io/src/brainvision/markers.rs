@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_lines_are_told() {
+    fn damaged_lines_are_reported() {
         let markers =
             of("Mk1=Stimulus,S  1,x,1,0\nMk2=\nMk3=Stimulus,S  1,2,1,0\nMk4=a,b,-9223372036854775808,1");
         assert_eq!(markers.annotations.len(), 1);

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::fields::{Data, Fields};
-use self::samples::Plain;
+use self::samples::PlainSamples;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::mat::{MatFile, Order, Storage};
@@ -77,20 +77,20 @@ fn outside(
     place: &Place,
     find: &dyn Fn(&str) -> Result<Bytes>,
     notes: &mut Vec<String>,
-) -> Result<Plain> {
+) -> Result<PlainSamples> {
     if name.to_lowercase().ends_with(".dat") {
         let message = format!("has its samples in `{name}`, an old format with another order");
         return Err(Error::format(place, message).with_hint("open it in EEGLAB and save it again"));
     }
     let bytes = find(name)?;
-    let wanted = sizes.channels.checked_mul(sizes.samples()).and_then(|numbers| numbers.checked_mul(4));
-    match wanted {
-        Some(wanted) if wanted <= bytes.len() => {
-            if wanted < bytes.len() {
-                notes.push(format!("{} bytes after the samples are left out", bytes.len() - wanted));
+    let expected = sizes.channels.checked_mul(sizes.samples()).and_then(|numbers| numbers.checked_mul(4));
+    match expected {
+        Some(expected) if expected <= bytes.len() => {
+            if expected < bytes.len() {
+                notes.push(format!("{} bytes after the samples are left out", bytes.len() - expected));
             }
             let (storage, order, channels) = (Storage::F32, Order::Little, sizes.channels);
-            Ok(Plain { bytes: Arc::new(bytes), at: 0, storage, order, channels, place: place.clone() })
+            Ok(PlainSamples { bytes: Arc::new(bytes), at: 0, storage, order, channels, place: place.clone() })
         }
         _ => {
             let (channels, samples, there) = (sizes.channels, sizes.samples(), bytes.len());

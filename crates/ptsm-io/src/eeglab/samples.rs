@@ -13,18 +13,18 @@ pub(crate) fn of(outline: Outline, file: &MatFile, place: &Place) -> Box<dyn Sam
     let (channels, place) = (outline.dims[0], place.clone());
     match outline.place {
         NumberLocation::InFile { at, storage, order } => {
-            Box::new(Plain { bytes: file.bytes(), at, storage, order, channels, place })
+            Box::new(PlainSamples { bytes: file.bytes(), at, storage, order, channels, place })
         }
         NumberLocation::Inflated { bytes, storage, order } => {
             let bytes = Arc::new(Bytes::from(bytes));
-            Box::new(Plain { bytes, at: 0, storage, order, channels, place })
+            Box::new(PlainSamples { bytes, at: 0, storage, order, channels, place })
         }
         NumberLocation::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, &place)),
     }
 }
 
 /// Numbers as they are in a file, or were packed in one.
-pub(crate) struct Plain {
+pub(crate) struct PlainSamples {
     pub(crate) bytes: Arc<Bytes>,
     /// The first of them.
     pub(crate) at: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Plain {
     pub(crate) place: Place,
 }
 
-impl Samples for Plain {
+impl Samples for PlainSamples {
     fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
         let sample = self.channels * self.storage.size();
         let n = to.len() / signals.len();
@@ -158,7 +158,7 @@ mod tests {
             let bytes: Vec<u8> = [1, 2, 3].into_iter().chain(numbers.clone().flat_map(bytes)).collect();
             let place = Place::from(std::path::Path::new("a.set"));
             let bytes = Arc::new(Bytes::from(bytes));
-            let plain = Plain { bytes, at: 3, storage: Storage::F64, order, channels, place };
+            let plain = PlainSamples { bytes, at: 3, storage: Storage::F64, order, channels, place };
             let mut to = vec![0.0; 2 * 37];
             plain.read(&[2999, 0], 3, &mut to).unwrap();
             for i in 0..37 {

@@ -34,7 +34,7 @@ impl Fields {
                 |path: &[&str]| if path.is_empty() { FieldDetail::Outline } else { FieldDetail::Nothing };
             let (value, _) = file.survey(&name, &names)?;
             if let Value::Struct { fields, .. } = &value
-                && ["label", "trial", "time"].iter().all(|wanted| fields.iter().any(|field| field == wanted))
+                && ["label", "trial", "time"].iter().all(|needed| fields.iter().any(|field| field == needed))
             {
                 found.push(name);
             }

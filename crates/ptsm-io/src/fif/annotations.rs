@@ -1,12 +1,12 @@
 //! What happened when: annotations. Where there are none, changes of trigger channels are read in their place.
 
 use super::contents::Contents;
-use super::raw::Raw;
+use super::raw::RawRecording;
 use crate::recording_file::{Annotation, Segment};
 
 /// The annotations of a raw recording. Their seconds count from the recording's date, which is before the first sample, or where
 /// only the recording has a date from the first sample itself. Dates are compared and forgotten.
-pub(super) fn annotated(contents: &Contents, raw: &Raw, notes: &mut Vec<String>) -> Vec<Annotation> {
+pub(super) fn annotated(contents: &Contents, raw: &RawRecording, notes: &mut Vec<String>) -> Vec<Annotation> {
     let found = &contents.annotations;
     let (starts, ends, texts) = (found.starts_s.len(), found.ends_s.len(), found.texts.len());
     if starts != ends || starts != texts {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn joints_part_stretches() {
+    fn joints_part_segments() {
         let segment = |start_s, first, samples| Segment { start_s, first, samples };
         let annotation =
             |sample, text: &str| Annotation { onset_s: 0.0, duration_s: 0.0, sample, text: text.into() };

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_are_none_are_told() {
+    fn lists_that_are_none_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         for (name, bytes, says) in [
             ("a-eve.fif", list(&[1, 2], 3), "2 numbers are no events"),

@@ -21,7 +21,7 @@ pub use self::list::{ListedEvent, is_event_list, read_event_list};
 
 use self::contents::Contents;
 use self::epochs::Trials;
-use self::raw::Raw;
+use self::raw::RawRecording;
 use self::split::Piece;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
@@ -79,7 +79,7 @@ fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Resu
             "averages, covariances and other results are not read; save the recording or the epochs",
         ));
     }
-    let raw = Raw::new(bytes, pieces, gains)?;
+    let raw = RawRecording::new(bytes, pieces, gains)?;
     for (signal, range) in signals.iter_mut().zip(raw.ranges()) {
         (signal.samples, signal.range) = (raw.length, range);
     }

@@ -49,7 +49,7 @@ struct Buffer {
 
 /// A raw recording.
 #[derive(Debug)]
-pub(super) struct Raw {
+pub(super) struct RawRecording {
     /// Of each file.
     bytes: Vec<Bytes>,
     buffers: Vec<Buffer>,
@@ -64,10 +64,10 @@ pub(super) struct Raw {
     pub(super) start_s: f64,
 }
 
-impl Raw {
+impl RawRecording {
     /// Finds the samples of one file, or of several that go on from one another. Where some were not recorded there is a gap; they
     /// are not made up as zeros, which would look like signals to a filter.
-    pub(super) fn new(bytes: Vec<Bytes>, pieces: &[Piece], gains: Vec<f64>) -> Result<Raw> {
+    pub(super) fn new(bytes: Vec<Bytes>, pieces: &[Piece], gains: Vec<f64>) -> Result<RawRecording> {
         let width = gains.len();
         let [first, ..] = pieces else { unreachable!("a recording is at least one file") };
         let rate_hz = first.contents.rate_hz;
@@ -129,7 +129,7 @@ impl Raw {
             return Err(Error::format(&first.place, "holds no samples").with_hint(DAMAGED));
         }
         let start_s = start as f64 / rate_hz;
-        Ok(Raw { bytes, buffers, gains, length, segments, start, start_s })
+        Ok(RawRecording { bytes, buffers, gains, length, segments, start, start_s })
     }
 
     /// The smallest and largest value of each signal, where all parts are whole numbers of one type.
@@ -141,7 +141,7 @@ impl Raw {
     }
 }
 
-impl Samples for Raw {
+impl Samples for RawRecording {
     fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
         let end = first + to.len() / signals.len();
         let columns: Vec<(usize, f64)> = signals.iter().map(|&signal| (signal, self.gains[signal])).collect();

@@ -42,10 +42,10 @@ impl Tag<'_> {
         Error::format(&self.place.at(self.at as u64), message)
     }
 
-    fn refuse<T>(&self, wanted: &str) -> Result<T> {
+    fn refuse<T>(&self, expected: &str) -> Result<T> {
         let (kind, of, size) = (self.kind, self.of, self.data.len());
         Err(self
-            .error(format!("tag {kind} holds {size} bytes of type {of}, not {wanted}"))
+            .error(format!("tag {kind} holds {size} bytes of type {of}, not {expected}"))
             .with_hint(DAMAGED))
     }
 

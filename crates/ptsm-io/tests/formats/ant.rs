@@ -191,7 +191,7 @@ fn events_beside_the_recording_go_first() {
 }
 
 #[test]
-fn events_whose_samples_are_not_known_are_told() {
+fn events_whose_samples_are_not_known_are_reported() {
     let mut events = Events::new(174);
     events.epoch(1.0, &[("EventCode", code(5))]);
     let folder = tempfile::tempdir().unwrap();

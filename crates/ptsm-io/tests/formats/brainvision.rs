@@ -144,7 +144,7 @@ fn text_is_read_in_both_orientations() {
 }
 
 #[test]
-fn sizes_that_disagree_are_told() {
+fn sizes_that_disagree_are_reported() {
     let opened = parse(&header("MULTIPLEXED", "INT_16", "DataPoints=4"), &[0; 13]).unwrap();
     assert_eq!(opened.length(), 3);
     assert_eq!(

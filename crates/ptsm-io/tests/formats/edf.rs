@@ -2,7 +2,7 @@
 
 use ptsm_io::{Bytes, RecordingFile, SignalKind, edf};
 
-use crate::edf_made::{File, Made, counts, counts24, texts};
+use crate::edf_made::{File, MadeSignal, counts, counts24, texts};
 use crate::shared::{annotations, expected, nowhere, signal};
 
 fn opened(file: &File) -> RecordingFile {
@@ -32,30 +32,30 @@ fn the_fixtures_hold_what_they_should() {
             let (i, at) = (sample[0].as_u64().unwrap() as usize, sample[1].as_u64().unwrap() as usize);
             // Values stand in the file's unit.
             let factor = if opened.signals()[i].unit == "mV" { 1000.0 } else { 1.0 };
-            let (got, wanted) = (f64::from(signal(&opened, i)[at]), sample[2].as_f64().unwrap());
+            let (got, expected) = (f64::from(signal(&opened, i)[at]), sample[2].as_f64().unwrap());
             assert!(
-                (got / factor - wanted).abs() <= tolerance,
-                "{path}, signal {i}, sample {at}: {got}, {wanted}"
+                (got / factor - expected).abs() <= tolerance,
+                "{path}, signal {i}, sample {at}: {got}, {expected}"
             );
         }
         let got: Vec<_> = opened.annotations().iter().map(|m| (m.onset_s, m.duration_s, &*m.text)).collect();
-        let wanted: Vec<(f64, f64, &str)> = entry["events"]
+        let expected: Vec<(f64, f64, &str)> = entry["events"]
             .as_array()
             .unwrap()
             .iter()
             .map(|e| (e[0].as_f64().unwrap(), e[1].as_f64().unwrap(), e[2].as_str().unwrap()))
             .collect();
-        assert_eq!(got, wanted, "{path}");
+        assert_eq!(got, expected, "{path}");
         assert!(opened.annotations().iter().all(|annotation| annotation.sample.is_some()));
         if let Some(segments) = entry["segments"].as_array() {
             let got: Vec<_> = opened.segments().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
-            let wanted: Vec<_> = segments
+            let expected: Vec<_> = segments
                 .iter()
                 .map(|s| {
                     (s[0].as_f64().unwrap(), s[1].as_u64().unwrap() as usize, s[2].as_u64().unwrap() as usize)
                 })
                 .collect();
-            assert_eq!(got, wanted);
+            assert_eq!(got, expected);
             assert_eq!(
                 opened.annotations().iter().map(|m| m.sample.unwrap()).collect::<Vec<_>>(),
                 [50, 225, 350]
@@ -100,7 +100,7 @@ fn any_window_is_the_same_part_of_the_whole() {
 }
 
 #[test]
-fn people_and_dates_are_not_kept() {
+fn names_and_dates_are_not_kept() {
     let opened = opened(&File::edf("", vec![counts("C3", &[&[1, 2]])]));
     let all = format!("{opened:?} {:?} {:?} {:?}", opened.signals(), opened.annotations(), opened.notes());
     assert!(
@@ -133,7 +133,11 @@ fn the_number_of_records_is_what_is_there() {
 fn numbers_may_have_a_comma_and_ranges_may_fall() {
     let mut file = File::edf(
         "",
-        vec![Made { limits: ["-1,5", "1.5", "-3", "3"], unit: b"mV", ..counts("ECG", &[&[-3, 0, 1, 3]]) }],
+        vec![MadeSignal {
+            limits: ["-1,5", "1.5", "-3", "3"],
+            unit: b"mV",
+            ..counts("ECG", &[&[-3, 0, 1, 3]])
+        }],
     );
     file.duration = "0,5";
     let got = opened(&file);
@@ -148,7 +152,7 @@ fn numbers_may_have_a_comma_and_ranges_may_fall() {
 
 #[test]
 fn ranges_that_are_none_leave_numbers_as_they_are() {
-    let made = |limits| Made { limits, ..counts("C3", &[&[-3, 5]]) };
+    let made = |limits| MadeSignal { limits, ..counts("C3", &[&[-3, 5]]) };
     for limits in [["0", "0", "-8", "7"], ["-100", "100", "0", "0"]] {
         let opened = opened(&File::edf("", vec![made(limits), counts("C4", &[&[1, 2]])]));
         assert_eq!(signal(&opened, 0), [-3.0, 5.0]);
@@ -160,11 +164,12 @@ fn ranges_that_are_none_leave_numbers_as_they_are() {
 #[test]
 fn units_are_scaled_to_microvolts_where_they_are_voltages() {
     for (unit, factor) in [(&b"uV"[..], 1.0), (b"\xb5V", 1.0), (b"mV", 1e3), (b"V", 1e6), (b"nV", 1e-3)] {
-        let opened = opened(&File::edf("", vec![Made { unit, ..counts("C3", &[&[-7, 2]]) }]));
+        let opened = opened(&File::edf("", vec![MadeSignal { unit, ..counts("C3", &[&[-7, 2]]) }]));
         assert_eq!(signal(&opened, 0), [-7.0 * factor, 2.0 * factor]);
         assert!(opened.signals()[0].microvolts && opened.signals()[0].kind == SignalKind::Eeg);
     }
-    let opened = opened(&File::edf("", vec![Made { unit: b"degC", ..counts("Temp rectal", &[&[37]]) }]));
+    let opened =
+        opened(&File::edf("", vec![MadeSignal { unit: b"degC", ..counts("Temp rectal", &[&[37]]) }]));
     assert_eq!(signal(&opened, 0), [37.0]);
     let signal = &opened.signals()[0];
     assert_eq!((signal.microvolts, signal.kind, &*signal.unit), (false, SignalKind::Other, "degC"));
@@ -216,7 +221,7 @@ fn annotations_count_from_the_first_sample() {
 }
 
 #[test]
-fn gaps_part_stretches_and_hold_no_events() {
+fn gaps_part_segments_and_hold_no_events() {
     let file = File::edf(
         "EDF+D",
         vec![
@@ -297,7 +302,7 @@ fn triggers_are_the_rises_of_the_low_bits() {
         duration: "0.5",
         signals: vec![
             counts24("Fp1", &[&[-8_388_608, -1], &[1, 8_388_607]]),
-            Made {
+            MadeSignal {
                 unit: b"Boolean",
                 ..counts24("Status", &[&[3, 3 | on, on, 7], &[7 | on, 65_535 | on, -1, 5]])
             },
@@ -321,7 +326,7 @@ fn triggers_know_of_gaps() {
         duration: "1",
         signals: vec![
             counts24("Fp1", &[&[0; 4], &[0; 4]]),
-            Made { unit: b"uV", ..counts24("Status", &[&[0, 0, 0, 0], &[0, 0, 0, 9]]) },
+            MadeSignal { unit: b"uV", ..counts24("Status", &[&[0, 0, 0, 0], &[0, 0, 0, 9]]) },
             texts("BDF Annotations", 12, &[b"+0\x14\x14\0", b"+10\x14\x14\0"]),
         ],
     };
@@ -332,7 +337,7 @@ fn triggers_know_of_gaps() {
 }
 
 #[test]
-fn what_rose_in_a_gap_is_told_and_no_event() {
+fn what_rose_in_a_gap_is_reported_and_no_event() {
     // Held over the gap, new in the gap, rising after it, another value in the gap.
     let values: [&[i32]; 4] = [&[0, 4, 4, 4], &[4, 4, 0, 0], &[9, 9, 0, 5], &[7, 8, 8, 8]];
     let file = File {
@@ -383,7 +388,7 @@ fn samples_begin_where_the_header_says_it_ends() {
 }
 
 #[test]
-fn annotations_behind_damage_are_told() {
+fn annotations_behind_damage_are_reported() {
     let file = |block: &'static [u8]| {
         let eeg = counts("Cz", &[&[1, 2, 3, 4], &[5, 6, 7, 8]]);
         let texts = texts("EDF Annotations", 32, &[b"+0\x14\x14\0+0.5\x14T1\x14\0", block]);

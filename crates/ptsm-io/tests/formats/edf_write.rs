@@ -96,7 +96,7 @@ fn the_range_is_as_narrow_as_the_values() {
 }
 
 #[test]
-fn padding_is_told_and_repeats_the_last_value() {
+fn padding_is_reported_and_repeats_the_last_value() {
     // 997 is prime: no record but one of 1 or 997 samples divides it, and the latter is too long.
     let recording = made(160.0, 200, 997);
     let (written, opened, _) = round(&recording);
@@ -185,7 +185,7 @@ fn breaks_are_kept() {
 }
 
 #[test]
-fn stretches_that_no_record_fits_are_padded() {
+fn segments_that_no_record_fits_are_padded() {
     // No record of one sample at 256 Hz has a duration of eight characters.
     let mut recording = made(256.0, 2, 1000).with_breaks(vec![333]).unwrap();
     recording.events = vec![event(332, "before", 0), event(333, "behind", 0), event(999, "last", 0)];

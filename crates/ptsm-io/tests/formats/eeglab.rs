@@ -31,9 +31,9 @@ fn shared_files_are_as_expected() {
         let name = entry["path"].as_str().unwrap();
         let opened = eeglab::open(&folder.join(name)).unwrap();
         let names: Vec<&str> = opened.signals().iter().map(|signal| signal.name.as_str()).collect();
-        let wanted: Vec<&str> =
+        let expected: Vec<&str> =
             entry["ch_names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
-        assert_eq!(names, wanted, "{name}");
+        assert_eq!(names, expected, "{name}");
         assert_eq!(opened.rate_hz(), entry["sfreq"].as_f64().unwrap(), "{name}");
         let trials = entry["n_trials"].as_u64().unwrap_or(1) as usize;
         let samples = entry["n_samples"].as_u64().unwrap() as usize;

@@ -114,13 +114,13 @@ fn v73_trials_are_read() {
     assert_eq!(epochs.codes, ["left", "right", "left"]);
     assert_eq!(opened.signals()[1].kind, SignalKind::Eog);
     let sample = |i: usize| (10 * (i / 10) + i % 10) as f32;
-    let wanted: Vec<f32> = (0..30).map(sample).chain((0..30).map(|i| 100.0 + sample(i))).collect();
-    assert_eq!(all(&opened), wanted);
+    let expected: Vec<f32> = (0..30).map(sample).chain((0..30).map(|i| 100.0 + sample(i))).collect();
+    assert_eq!(all(&opened), expected);
     // Windows inside of trials and across.
     for (first, n) in [(0, 10), (3, 4), (8, 5), (5, 25), (29, 1)] {
         let mut window = vec![0.0; n];
         opened.read(&[1], first, &mut window).unwrap();
-        assert_eq!(window, wanted[30 + first..][..n]);
+        assert_eq!(window, expected[30 + first..][..n]);
     }
     assert!(!format!("{opened:?} {:?}", opened.notes()).contains("secret"));
 }

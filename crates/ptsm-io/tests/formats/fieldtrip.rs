@@ -132,7 +132,7 @@ fn trials_of_one_length_are_epochs() {
 }
 
 #[test]
-fn what_is_not_said_is_told_or_worked_out() {
+fn what_is_not_said_is_reported_or_worked_out() {
     // The rate follows from the times; nobody says what trials are of.
     let bare = record(&[10; 2], vec![("fsample", Value::row(vec![]))]);
     let opened = parse(&written(&[("data", &bare)])[0]).unwrap();

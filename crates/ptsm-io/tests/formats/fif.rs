@@ -315,7 +315,7 @@ fn epochs(matrix: &[u8], of: u32, events: &[i32]) -> File {
 }
 
 #[test]
-fn matrices_that_do_not_fit_are_told() {
+fn matrices_that_do_not_fit_are_reported() {
     let matrix = |values: usize, sizes: [i32; 4]| {
         let mut bytes = floats(&vec![1.0; values]);
         sizes.iter().for_each(|size| bytes.extend(size.to_be_bytes()));
@@ -350,7 +350,7 @@ fn matrices_that_do_not_fit_are_told() {
 }
 
 #[test]
-fn lies_are_told_with_their_place() {
+fn lies_are_reported_with_their_place() {
     let good = || File::new().info().block(102, |file| file.tag(300, 2, &shorts(&[0; 4])));
     assert!(good().parse().unwrap().notes().is_empty());
     // An end that is missing is told.

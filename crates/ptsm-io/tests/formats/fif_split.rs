@@ -82,7 +82,7 @@ fn tags_that_lead_to_the_end_and_back_are_followed() {
 }
 
 #[test]
-fn circles_and_tags_inside_of_tags_are_told() {
+fn circles_and_tags_inside_of_tags_are_reported() {
     let whole = raw(&[1, 0, 2, 5]).end();
     let places = places(&whole);
     let last = places[places.len() - 1];
@@ -257,7 +257,7 @@ fn parts_may_have_numbers_only_and_names_of_bids() {
 }
 
 #[test]
-fn parts_that_do_not_fit_are_told() {
+fn parts_that_do_not_fit_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let first = write(folder, "a.fif", &part(0, &[1, 0], None, Some(("a-1.fif", 1))));

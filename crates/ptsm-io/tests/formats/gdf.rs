@@ -2,7 +2,7 @@
 
 use ptsm_io::{Bytes, RecordingFile, SignalKind, gdf};
 
-use crate::gdf_made::{File, Made, counts, fraction, table};
+use crate::gdf_made::{File, MadeSignal, counts, fraction, table};
 use crate::shared::{annotations, expected, nowhere, signal};
 
 fn opened(file: &File) -> RecordingFile {
@@ -23,16 +23,19 @@ fn the_fixtures_hold_what_they_should() {
         let tolerance = entry["tolerance"].as_f64().unwrap();
         for sample in entry["samples"].as_array().unwrap() {
             let (i, at) = (sample[0].as_u64().unwrap() as usize, sample[1].as_u64().unwrap() as usize);
-            let (got, wanted) = (f64::from(signal(&opened, i)[at]), sample[2].as_f64().unwrap());
-            assert!((got - wanted).abs() <= tolerance, "{path}, signal {i}, sample {at}: {got}, {wanted}");
+            let (got, expected) = (f64::from(signal(&opened, i)[at]), sample[2].as_f64().unwrap());
+            assert!(
+                (got - expected).abs() <= tolerance,
+                "{path}, signal {i}, sample {at}: {got}, {expected}"
+            );
         }
         let events = opened.recording(None).unwrap().events;
         let got: Vec<_> =
             events.iter().map(|event| (event.sample, event.code.clone(), event.samples)).collect();
         let whole = |value: &serde_json::Value| value.as_u64().unwrap() as usize;
-        let wanted = entry["events_samples"].as_array().unwrap().iter();
-        let wanted: Vec<_> = wanted.map(|e| (whole(&e[0]), e[1].to_string(), whole(&e[2]))).collect();
-        assert_eq!(got, wanted, "{path}");
+        let expected = entry["events_samples"].as_array().unwrap().iter();
+        let expected: Vec<_> = expected.map(|e| (whole(&e[0]), e[1].to_string(), whole(&e[2]))).collect();
+        assert_eq!(got, expected, "{path}");
         assert_eq!(opened.segments().len(), 1);
     }
 }
@@ -67,7 +70,13 @@ fn every_type_of_samples_is_read() {
             let block: Vec<u8> = [low, 1.0, 100.0].into_iter().flat_map(store).collect();
             // Two counts a microvolt.
             let limits = [low / 2.0, 50.0, low, 100.0];
-            signals.push(Made { kind, limits, samples: 3, records: vec![block], ..counts("C3", &[&[]]) });
+            signals.push(MadeSignal {
+                kind,
+                limits,
+                samples: 3,
+                records: vec![block],
+                ..counts("C3", &[&[]])
+            });
         }
         let opened = opened(&File::new(version, signals));
         for (i, (kind, _)) in types.iter().enumerate() {
@@ -81,7 +90,7 @@ fn every_type_of_samples_is_read() {
 #[test]
 fn types_and_rates_may_differ_within_a_record() {
     let fast = counts("C3", &[&[1, 2, 3, 4], &[5, 6, 7, 8]]);
-    let slow = Made {
+    let slow = MadeSignal {
         kind: 17,
         samples: 1,
         limits: [0.0; 4],
@@ -132,7 +141,7 @@ fn units_are_scaled_to_microvolts() {
         ("2.20", ("mV", 0), 1e3),
         ("1.25", ("mV", 0), 1e3),
     ] {
-        let opened = opened(&File::new(version, vec![Made { unit, ..counts("C3", &[&[-7, 2]]) }]));
+        let opened = opened(&File::new(version, vec![MadeSignal { unit, ..counts("C3", &[&[-7, 2]]) }]));
         assert_eq!(signal(&opened, 0), [-7.0 * factor, 2.0 * factor], "{unit:?}");
         assert!(opened.signals()[0].microvolts);
     }
@@ -145,7 +154,7 @@ fn whole_numbers_outside_of_the_digital_range_are_missing() {
         let samples = 4;
         File::new(
             "2.20",
-            vec![Made { limits, kind, samples, records: vec![records], ..counts("C3", &[&[]]) }],
+            vec![MadeSignal { limits, kind, samples, records: vec![records], ..counts("C3", &[&[]]) }],
         )
     };
     let got = opened(&file(3, [-32768_i16, -100, 100, 101].iter().flat_map(|v| v.to_le_bytes()).collect()));
@@ -273,8 +282,8 @@ fn ends_give_the_length_of_what_they_end() {
     let got: Vec<_> =
         opened.recording(None).unwrap().events.into_iter().map(|e| (e.sample, e.code, e.samples)).collect();
     // Nothing of type 771 begins: what would end it is an event of its own.
-    let wanted = [(0, "770", 5), (1, "768", 6), (2, "769", 3), (3, "769", 0), (8, "33539", 0)];
-    assert_eq!(got, wanted.map(|(sample, code, samples)| (sample, code.to_string(), samples)));
+    let expected = [(0, "770", 5), (1, "768", 6), (2, "769", 3), (3, "769", 0), (8, "33539", 0)];
+    assert_eq!(got, expected.map(|(sample, code, samples)| (sample, code.to_string(), samples)));
     assert!(opened.notes()[0].contains("1 rows"), "{:?}", opened.notes());
     // A recording that begins in the middle of an event has its end, which is none of an event that is there.
     file.events =
@@ -300,7 +309,7 @@ fn issue_19_types_of_openvibe_are_events() {
         (9, 0x8006, 0, 0),
         (10, 0x8002, 0, 0), // the experiment ends
     ];
-    let wanted: Vec<(Option<usize>, String)> =
+    let expected: Vec<(Option<usize>, String)> =
         rows.iter().map(|row| (Some(row.0 as usize - 1), row.1.to_string())).collect();
     for version in ["1.25", "2.20"] {
         for mode in [1, 3] {
@@ -312,7 +321,7 @@ fn issue_19_types_of_openvibe_are_events() {
                 .iter()
                 .map(|annotation| (annotation.sample, annotation.text.clone()))
                 .collect();
-            assert_eq!(got, wanted, "version {version}, mode {mode}");
+            assert_eq!(got, expected, "version {version}, mode {mode}");
             assert!(opened.notes().is_empty(), "{:?}", opened.notes());
             assert!(opened.annotations().iter().all(|annotation| annotation.duration_s == 0.0));
             // A button of the subject that has the number of one of them changes nothing.
@@ -337,15 +346,15 @@ fn pairs_of_begins_and_ends_are_durations_in_every_layout() {
             let opened = opened(&file);
             let got: Vec<_> =
                 opened.recording(None).unwrap().events.into_iter().map(|e| (e.code, e.samples)).collect();
-            let wanted = [("768", 7), ("769", 3), ("1023", 0)];
-            assert_eq!(got, wanted.map(|(code, samples)| (code.to_string(), samples)));
+            let expected = [("768", 7), ("769", 3), ("1023", 0)];
+            assert_eq!(got, expected.map(|(code, samples)| (code.to_string(), samples)));
             assert!(opened.notes().is_empty());
         }
     }
 }
 
 #[test]
-fn a_new_segment_begins_a_stretch() {
+fn a_segment_event_begins_a_new_segment() {
     let mut file = File::new("1.25", vec![counts("C3", &[&[0; 10]])]);
     file.events =
         table("1.25", 1, 10.0, &[(1, 32766, 0, 0), (5, 32766, 0, 0), (5, 32766, 0, 0), (30, 32766, 0, 0)]);
@@ -368,7 +377,7 @@ fn what_is_no_table_is_no_error() {
 }
 
 #[test]
-fn people_and_dates_are_not_kept() {
+fn names_and_dates_are_not_kept() {
     let opened = opened(&File::new("2.20", vec![counts("C3", &[&[1, 2]])]));
     let all = format!("{opened:?} {:?} {:?} {:?}", opened.signals(), opened.annotations(), opened.notes());
     assert!(!all.contains("Harry") && !all.contains("1951"));

@@ -2,7 +2,7 @@
 
 use ptsm_io::{Bytes, gdf};
 
-use crate::gdf_made::{File, Made, counts, table};
+use crate::gdf_made::{File, MadeSignal, counts, table};
 use crate::shared::damaged::Reader;
 use crate::shared::{Numbers, annotations, nowhere};
 
@@ -102,7 +102,7 @@ fn claims_are_not_believed() {
 
 #[test]
 fn signals_without_samples_are_left_out() {
-    let sparse = Made { samples: 0, records: vec![vec![]], ..counts("Sparse", &[&[]]) };
+    let sparse = MadeSignal { samples: 0, records: vec![vec![]], ..counts("Sparse", &[&[]]) };
     let opened =
         gdf::parse(Bytes::from(File::new("2.20", vec![sparse, counts("C3", &[&[1]])]).bytes()), &nowhere());
     let opened = opened.unwrap();

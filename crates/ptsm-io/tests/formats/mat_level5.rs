@@ -178,27 +178,27 @@ fn every_kind_of_value_scipy_writes() {
 }
 
 #[test]
-fn fields_that_are_not_wanted_are_left_out_wherever_they_are() {
+fn fields_that_are_not_requested_are_left_out_wherever_they_are() {
     for name in ["level5.mat", "level5-packed.mat"] {
         let file = own(name);
-        let asked = RefCell::new(vec![]);
+        let requested = RefCell::new(vec![]);
         let nested = file.read_some("nested", &|path| {
-            asked.borrow_mut().push(path.join("."));
+            requested.borrow_mut().push(path.join("."));
             path.last() != Some(&"skip")
         });
         let nested = nested.unwrap();
-        assert_eq!(*asked.borrow(), ["a", "last", "a.b", "a.b.c", "a.b.c.d", "a.b.c.skip"]);
+        assert_eq!(*requested.borrow(), ["a", "last", "a.b", "a.b.c", "a.b.c.d", "a.b.c.skip"]);
         let c = nested.field("a").unwrap().field("b").unwrap().field("c").unwrap();
         assert_eq!(c.field("skip"), Some(&Value::LeftOut));
         assert_eq!(c.field("d").unwrap().number(), Some(4.0));
         assert_eq!(nested.field("last").unwrap().text(), Some("end"));
         // Asked once for all elements of an array, with no trace of the array in the path.
-        let asked = RefCell::new(vec![]);
+        let requested = RefCell::new(vec![]);
         let records = file.read_some("records", &|path| {
-            asked.borrow_mut().push(path.join("."));
+            requested.borrow_mut().push(path.join("."));
             path == ["latency"]
         });
-        assert_eq!(*asked.borrow(), ["type", "latency"]);
+        assert_eq!(*requested.borrow(), ["type", "latency"]);
         assert_eq!(records.as_ref().unwrap().element(1, "type"), Some(&Value::LeftOut));
         assert_eq!(records.unwrap().element(1, "latency").unwrap().number(), Some(2.5));
         // The same for structs in cells.
@@ -294,9 +294,9 @@ fn other_files_are_refused_with_what_to_do() {
     refused(b"M", "too short");
     refused(&[0, 0, 0, 0, 2, 0, 0, 0], "level 4");
     refused(&[b' '; 500], "not a MATLAB file");
-    let mut strange = header();
-    strange[124..126].copy_from_slice(&[5, 3]);
-    refused(&strange, "unknown version 3.5");
+    let mut unknown_version = header();
+    unknown_version[124..126].copy_from_slice(&[5, 3]);
+    refused(&unknown_version, "unknown version 3.5");
     // A file without variables is none.
     assert!(parse(header()).unwrap().names().is_empty());
 }
@@ -306,7 +306,7 @@ fn lies_are_errors_that_say_where() {
     let huge = [0xFF, 0xFF, 0xFF, 0x7F];
     let lying_tag = |kind: u32| [kind.to_le_bytes(), huge].concat();
     let number = |dims: &[i32], content: &[u8]| matrix(6, 0, dims, "x", content);
-    let told = |bytes: Vec<u8>, byte: usize, what: &str| {
+    let refused_at = |bytes: Vec<u8>, byte: usize, what: &str| {
         let error = match parse(bytes) {
             Err(error) => error,
             Ok(file) => file.read("x").unwrap_err(),
@@ -315,34 +315,38 @@ fn lies_are_errors_that_say_where() {
         assert!(text.contains(&format!("byte {byte}: ")) && text.contains(what), "{text}");
         assert!(error.hint().is_some(), "{text}");
     };
-    told([header(), lying_tag(14)].concat(), 136, "claims 2147483647 bytes, 0 are left");
-    told([header(), lying_tag(15)].concat(), 136, "claims 2147483647 bytes, 0 are left");
-    told([header(), lying_tag(3)].concat(), 136, "claims");
+    refused_at([header(), lying_tag(14)].concat(), 136, "claims 2147483647 bytes, 0 are left");
+    refused_at([header(), lying_tag(15)].concat(), 136, "claims 2147483647 bytes, 0 are left");
+    refused_at([header(), lying_tag(3)].concat(), 136, "claims");
     // Numbers that are not there, in a matrix that is large enough or not.
-    told(file(&[small(14, &[1])]), 132, "less than eight bytes");
-    told(file(&[small(15, &[1, 2, 3, 4])]), 132, "less than eight bytes");
-    told(file(&[number(&[1000, 1000], &lying_tag(9))]), 192, "claims 2147483647 bytes");
-    told(file(&[number(&[1000, 1000], &element(9, &[0; 8]))]), 192, "[1000, 1000] holds 1 numbers");
-    told(file(&[number(&[i32::MAX, i32::MAX, i32::MAX], &element(9, &[0; 8]))]), 200, "holds 1 numbers");
-    told(file(&[number(&[-1, 1], &element(9, &[0; 8]))]), 168, "a size of -1");
-    told(file(&[number(&[1; 65], &element(9, &[0; 8]))]), 160, "at most 256");
+    refused_at(file(&[small(14, &[1])]), 132, "less than eight bytes");
+    refused_at(file(&[small(15, &[1, 2, 3, 4])]), 132, "less than eight bytes");
+    refused_at(file(&[number(&[1000, 1000], &lying_tag(9))]), 192, "claims 2147483647 bytes");
+    refused_at(file(&[number(&[1000, 1000], &element(9, &[0; 8]))]), 192, "[1000, 1000] holds 1 numbers");
+    refused_at(
+        file(&[number(&[i32::MAX, i32::MAX, i32::MAX], &element(9, &[0; 8]))]),
+        200,
+        "holds 1 numbers",
+    );
+    refused_at(file(&[number(&[-1, 1], &element(9, &[0; 8]))]), 168, "a size of -1");
+    refused_at(file(&[number(&[1; 65], &element(9, &[0; 8]))]), 160, "at most 256");
     // Cells and structs of which each would take memory.
-    told(file(&[matrix(1, 0, &[i32::MAX, 1], "x", &element(14, &[]))]), 184, "sizes [2147483647, 1]");
+    refused_at(file(&[matrix(1, 0, &[i32::MAX, 1], "x", &element(14, &[]))]), 184, "sizes [2147483647, 1]");
     let names = [small(5, &[1, 0, 0, 0]), small(1, b"a")].concat();
-    told(file(&[matrix(2, 0, &[i32::MAX, 1], "x", &names)]), 200, "sizes [2147483647, 1]");
-    told(
+    refused_at(file(&[matrix(2, 0, &[i32::MAX, 1], "x", &names)]), 200, "sizes [2147483647, 1]");
+    refused_at(
         file(&[matrix(2, 0, &[1, 1], "x", &[small(5, &[0; 4]), small(1, b"a")].concat())]),
         200,
         "field names",
     );
-    told(file(&[matrix(4, 0, &[i32::MAX, i32::MAX], "x", &element(4, &[0; 8]))]), 184, "more than");
-    told(file(&[matrix(99, 0, &[1, 1], "x", &[])]), 184, "class 99");
+    refused_at(file(&[matrix(4, 0, &[i32::MAX, i32::MAX], "x", &element(4, &[0; 8]))]), 184, "more than");
+    refused_at(file(&[matrix(99, 0, &[1, 1], "x", &[])]), 184, "class 99");
     // A packed variable that claims more than deflate can make.
     let lie = [14_u32.to_le_bytes(), huge].concat();
-    told(file(&[packed(&lie)]), 152, "claims 2147483647 bytes");
+    refused_at(file(&[packed(&lie)]), 152, "claims 2147483647 bytes");
     let sparse =
         [element(5, &[9, 0, 0, 0]), element(5, &[0, 0, 0, 0, 1, 0, 0, 0]), element(9, &[0; 8])].concat();
-    told(file(&[matrix(5, 0, &[3, 1], "x", &sparse)]), 232, "sparse");
+    refused_at(file(&[matrix(5, 0, &[3, 1], "x", &sparse)]), 232, "sparse");
 }
 
 #[test]

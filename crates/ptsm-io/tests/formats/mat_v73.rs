@@ -101,16 +101,16 @@ fn every_kind_of_value() {
 }
 
 #[test]
-fn fields_come_in_matlabs_order_and_only_where_wanted() {
+fn fields_come_in_matlabs_order_and_only_where_requested() {
     for name in ["v73.mat", "v73-new.mat"] {
         let file = MatFile::open(&own(name)).unwrap();
-        let asked = RefCell::new(vec![]);
+        let requested = RefCell::new(vec![]);
         let nested = file.read_some("nested", &|path| {
-            asked.borrow_mut().push(path.join("."));
+            requested.borrow_mut().push(path.join("."));
             path.last() != Some(&"skip")
         });
         let nested = nested.unwrap();
-        assert_eq!(*asked.borrow(), ["z", "z.b", "z.skip", "z.a", "list", "last"]);
+        assert_eq!(*requested.borrow(), ["z", "z.b", "z.skip", "z.a", "list", "last"]);
         let z = nested.field("z").unwrap();
         assert_eq!(z.field("skip"), Some(&Value::LeftOut));
         assert_eq!(z.field("a").unwrap().text(), Some("deep"));

@@ -109,7 +109,7 @@ fn damage_inside_an_archive_is_noticed() {
 }
 
 #[test]
-fn other_files_are_told_apart() {
+fn other_files_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npz");
     let hint = |bytes: &[u8]| {

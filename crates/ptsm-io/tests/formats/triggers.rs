@@ -4,10 +4,10 @@ use std::path::Path;
 
 use ptsm_io::{Bytes, Error, RecordingFile, SignalKind, brainvision, edf};
 
-use crate::edf_made::{File, Made, counts, texts};
+use crate::edf_made::{File, MadeSignal, counts, texts};
 use crate::fif_made;
 
-fn edf(signals: Vec<Made>) -> RecordingFile {
+fn edf(signals: Vec<MadeSignal>) -> RecordingFile {
     edf::parse(Bytes::from(File::edf("", signals).bytes()), &Path::new("a.edf").into()).unwrap()
 }
 
@@ -118,10 +118,10 @@ fn edf_without_annotations_has_the_events_of_its_trigger_channel() {
     assert_eq!(events(&opened), [(1, "2"), (5, "1"), (6, "3")]);
     assert_eq!(opened.notes(), ["events come from the trigger channel `TRG`"]);
     // Codes in volts are codes all the same, and what is no code begins nothing.
-    let opened = edf(vec![eeg(), Made { unit: b"V", ..trigger() }]);
+    let opened = edf(vec![eeg(), MadeSignal { unit: b"V", ..trigger() }]);
     assert_eq!(events(&opened).len(), 3);
     let analog =
-        Made { limits: ["0", "1", "0", "10"], ..counts("Photodiode", &[&[0, 2, 2, 0], &[0, 1, 3, 0]]) };
+        MadeSignal { limits: ["0", "1", "0", "10"], ..counts("Photodiode", &[&[0, 2, 2, 0], &[0, 1, 3, 0]]) };
     let opened = edf(vec![eeg(), analog]);
     assert!(opened.annotations().is_empty() && opened.notes()[0].contains("other than whole numbers"));
     // Annotations go before triggers.

@@ -9,7 +9,7 @@ use ptsm_io::{Bytes, RecordingFile, Result, brainvision, cnt, edf, eeglab, fif, 
 use crate::allocator::{alone, peak_of};
 use crate::by_hand;
 use crate::cnt_made;
-use crate::edf_made::{File, Made, counts, counts24, texts};
+use crate::edf_made::{File, MadeSignal, counts, counts24, texts};
 use crate::fif_made;
 use crate::gdf_made;
 use crate::shared::nowhere;
@@ -60,8 +60,8 @@ fn a_gap_after_every_record() {
         (0..2 << 20).map(|i| (vec![0, 0], format!("+{}\x14\x14\0", 10 + i % 2 * 10).into_bytes())).unzip();
     let with = |samples: Vec<Vec<u8>>, starts: Vec<Vec<u8>>| {
         let signals = vec![
-            Made { records: samples, ..counts("C3", &[]) },
-            Made { records: starts, ..texts("EDF Annotations", 6, &[]) },
+            MadeSignal { records: samples, ..counts("C3", &[]) },
+            MadeSignal { records: starts, ..texts("EDF Annotations", 6, &[]) },
         ];
         open_edf(&File::edf("EDF+D", signals))
     };

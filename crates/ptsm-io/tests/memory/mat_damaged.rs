@@ -49,11 +49,12 @@ fn read_all(bytes: &[u8]) -> usize {
 
 fn try_all(bytes: &[u8]) -> usize {
     let place = Place::from(Path::new("damaged.mat"));
-    let told = |error: &ptsm_io::Error| assert!(error.to_string().starts_with("damaged.mat"), "{error}");
+    let names_the_file =
+        |error: &ptsm_io::Error| assert!(error.to_string().starts_with("damaged.mat"), "{error}");
     let file = match MatFile::parse(Bytes::from(bytes.to_vec()), &place) {
         Ok(file) => file,
         Err(error) => {
-            told(&error);
+            names_the_file(&error);
             return 0;
         }
     };
@@ -65,7 +66,7 @@ fn try_all(bytes: &[u8]) -> usize {
         good += usize::from(whole.is_ok() && part.is_ok());
         for result in [whole, part, sketch] {
             match result {
-                Err(error) => told(&error),
+                Err(error) => names_the_file(&error),
                 Ok(value) => look(&value),
             }
         }

@@ -4,7 +4,7 @@
 
 /// One signal of a made file.
 #[derive(Clone)]
-pub struct Made {
+pub struct MadeSignal {
     pub label: &'static str,
     pub unit: &'static [u8],
     /// Physical minimum, maximum, digital minimum, maximum.
@@ -14,25 +14,25 @@ pub struct Made {
 }
 
 /// A signal in microvolts, one count each.
-pub fn counts(label: &'static str, records: &[&[i16]]) -> Made {
+pub fn counts(label: &'static str, records: &[&[i16]]) -> MadeSignal {
     let records = records.iter().map(|r| r.iter().flat_map(|v| v.to_le_bytes()).collect()).collect();
-    Made { label, unit: b"uV", limits: ["-32768", "32767", "-32768", "32767"], records }
+    MadeSignal { label, unit: b"uV", limits: ["-32768", "32767", "-32768", "32767"], records }
 }
 
 /// The same with 24 bits.
-pub fn counts24(label: &'static str, records: &[&[i32]]) -> Made {
+pub fn counts24(label: &'static str, records: &[&[i32]]) -> MadeSignal {
     let records =
         records.iter().map(|r| r.iter().flat_map(|v| v.to_le_bytes()[..3].to_vec()).collect()).collect();
-    Made { label, unit: b"uV", limits: ["-8388608", "8388607", "-8388608", "8388607"], records }
+    MadeSignal { label, unit: b"uV", limits: ["-8388608", "8388607", "-8388608", "8388607"], records }
 }
 
 /// Texts: a block for each record, filled with zeros.
-pub fn texts(label: &'static str, length: usize, blocks: &[&[u8]]) -> Made {
+pub fn texts(label: &'static str, length: usize, blocks: &[&[u8]]) -> MadeSignal {
     let fill = |block: &&[u8]| {
         assert!(block.len() <= length);
         [*block, &vec![0; length - block.len()]].concat()
     };
-    Made {
+    MadeSignal {
         label,
         unit: b"",
         limits: ["-1", "1", "-32768", "32767"],
@@ -46,11 +46,11 @@ pub struct File {
     pub variant: &'static str,
     pub records: String,
     pub duration: &'static str,
-    pub signals: Vec<Made>,
+    pub signals: Vec<MadeSignal>,
 }
 
 impl File {
-    pub fn edf(variant: &'static str, signals: Vec<Made>) -> File {
+    pub fn edf(variant: &'static str, signals: Vec<MadeSignal>) -> File {
         let records = signals[0].records.len().to_string();
         File { bdf: false, variant, records, duration: "1", signals }
     }
@@ -68,7 +68,7 @@ impl File {
         bytes.extend(pad(self.records.as_bytes(), 8));
         bytes.extend(pad(self.duration.as_bytes(), 8));
         bytes.extend(pad(n.to_string().as_bytes(), 4));
-        let mut each = |field: &dyn Fn(&Made) -> Vec<u8>, length: usize| {
+        let mut each = |field: &dyn Fn(&MadeSignal) -> Vec<u8>, length: usize| {
             self.signals.iter().for_each(|signal| bytes.extend(pad(&field(signal), length)));
         };
         each(&|s| s.label.as_bytes().to_vec(), 16);

@@ -4,7 +4,7 @@
 
 /// One signal of a made file.
 #[derive(Clone)]
-pub struct Made {
+pub struct MadeSignal {
     pub label: &'static str,
     /// The text, and the code version 2 has for it.
     pub unit: (&'static str, u16),
@@ -18,8 +18,8 @@ pub struct Made {
 }
 
 /// A signal in microvolts, one count each.
-pub fn counts(label: &'static str, records: &[&[i16]]) -> Made {
-    Made {
+pub fn counts(label: &'static str, records: &[&[i16]]) -> MadeSignal {
+    MadeSignal {
         label,
         unit: ("uV", 4275),
         limits: [-32768.0, 32767.0, -32768.0, 32767.0],
@@ -35,7 +35,7 @@ pub struct File {
     pub version: &'static str,
     pub records: i64,
     pub duration: [u8; 8],
-    pub signals: Vec<Made>,
+    pub signals: Vec<MadeSignal>,
     /// Bytes between header and records, in blocks of 256.
     pub tags: usize,
     /// What follows the records.
@@ -77,7 +77,7 @@ pub fn table(version: &str, mode: u8, rate_hz: f32, rows: &[Row]) -> Vec<u8> {
 }
 
 impl File {
-    pub fn new(version: &'static str, signals: Vec<Made>) -> File {
+    pub fn new(version: &'static str, signals: Vec<MadeSignal>) -> File {
         let records = signals[0].records.len() as i64;
         File { version, records, duration: fraction(1, 1), signals, tags: 0, events: vec![] }
     }
@@ -103,7 +103,7 @@ impl File {
         bytes.extend(self.records.to_le_bytes());
         bytes.extend(self.duration);
         bytes.extend((n as u32).to_le_bytes());
-        let mut each = |field: &dyn Fn(&Made) -> Vec<u8>| {
+        let mut each = |field: &dyn Fn(&MadeSignal) -> Vec<u8>| {
             self.signals.iter().for_each(|signal| bytes.extend(field(signal)));
         };
         each(&|s| pad(s.label, 16));

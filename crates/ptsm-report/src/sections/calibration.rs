@@ -11,13 +11,13 @@ use ptsm_eval::phrases::{self, percent};
 const BINS: Binning = Binning::EqualMass(10);
 
 pub(super) fn build(m: &Material) -> SectionContent {
-    let Some(trusted) = &m.trusted else { return SectionContent::missing(NO_RUN) };
-    let mut shown = vec![("as predicted", trusted.scored.calibration(BINS))];
-    let told = match trusted.temperature {
+    let Some(found) = &m.calibration else { return SectionContent::missing(NO_RUN) };
+    let mut shown = vec![("as predicted", found.scored.calibration(BINS))];
+    let temperature_note = match found.temperature {
         Some((temperature, subjects)) => {
             shown.push((
                 "after temperature scaling",
-                trusted.scored.at(temperature).calibration(BINS),
+                found.scored.at(temperature).calibration(BINS),
             ));
             format!(
                 "The temperature, {temperature:.2}, was fitted to the validation subjects ({}), who are not scored. A temperature above 1 means that the decoder was over-confident. Temperature scaling changes no decision.{}",
@@ -35,7 +35,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         title: "Reliability diagram".into(),
         x: Axis::percent("probability of the decision"),
         y: Axis::percent("share of right decisions"),
-        series: shown.iter().map(|(name, calibration)| series(name, calibration, trusted.seeds)).collect(),
+        series: shown.iter().map(|(name, calibration)| series(name, calibration, found.seeds)).collect(),
         diagonal: Some("perfectly calibrated".into()),
         bars: true,
         ..LineChart::default()
@@ -46,7 +46,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         vec![
             SectionPart::Figure(Figure::new(curve)),
             SectionPart::Table("Calibration".into(), table(&shown)),
-            SectionPart::Text(told),
+            SectionPart::Text(temperature_note),
         ],
     )
 }

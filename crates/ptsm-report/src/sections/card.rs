@@ -8,15 +8,15 @@ use super::{DecoderOrigin, Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases;
 
 pub(super) fn build(m: &Material) -> SectionContent {
-    let Some(made) = &m.made else { return SectionContent::missing(NO_RUN) };
-    let rows = facts(made);
+    let Some(origin) = &m.origin else { return SectionContent::missing(NO_RUN) };
+    let rows = facts(origin);
     let table = |rows: Vec<[String; 2]>, head: &str| Table {
         columns: vec![Column::text(head), Column::text("value")],
         rows: rows.into_iter().map(Vec::from).collect(),
         note: String::new(),
     };
     let mut settings = vec![];
-    flat("", &made.card.settings, &mut settings);
+    flat("", &origin.card.settings, &mut settings);
     let text = |text: &str| SectionPart::Text(text.into());
     SectionContent::new(
         "The model card says what this decoder is, what it was trained on, what it may be used for, and what its file tells about the training subjects.",
@@ -35,26 +35,27 @@ pub(super) fn build(m: &Material) -> SectionContent {
                  far more than decoders do, and in some the decoder is no better than the chance level. What it decodes may be something that only accompanies \
                  the task, such as eye movements.",
             ),
-            SectionPart::Text(privacy(made)),
+            SectionPart::Text(privacy(origin)),
             SectionPart::Table("All settings".into(), table(settings, "setting")),
         ],
     )
 }
 
-fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
-    let card = &made.card;
+fn facts(origin: &DecoderOrigin) -> Vec<[String; 2]> {
+    let card = &origin.card;
     let from = &card.provenance;
     let layout = &card.layout;
     let mut rows = vec![
         ["decoder".into(), card.decoder.clone()],
         ["classes".into(), layout.classes.join(", ")],
-        ["parameters".into(), made.parameters.to_string()],
-        ["seeds".into(), made.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")],
+        ["parameters".into(), origin.parameters.to_string()],
+        ["seeds".into(), origin.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")],
         ["data".into(), from.data.clone()],
         ["fingerprint of the data".into(), from.fingerprint.clone()],
         [
             "licence of the data".into(),
-            made.licence
+            origin
+                .licence
                 .clone()
                 .unwrap_or_else(|| "not known to this program: ask whoever gave you the data".into()),
         ],
@@ -96,7 +97,7 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
         let doi = if method.doi.is_empty() { String::new() } else { format!(", doi:{}", method.doi) };
         rows.insert(2, ["paper".into(), format!("{}{doi}", method.paper)]);
     }
-    if let Some(adapted) = &made.adapted {
+    if let Some(adapted) = &origin.adapted {
         rows.push([
             "adapted to".into(),
             format!("{} with {} of each class", adapted.subject, phrases::count(adapted.shots, "trial")),
@@ -105,15 +106,15 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
     rows
 }
 
-fn privacy(made: &DecoderOrigin) -> String {
-    if let Some(adapted) = &made.adapted {
+fn privacy(origin: &DecoderOrigin) -> String {
+    if let Some(adapted) = &origin.adapted {
         return format!(
             "Privacy. This model was adapted to {} by {} labelled trials of each class: its personal masks are those of this subject. Treat the file as this subject's data; \
              the run it was made from is the one to give away.",
             adapted.subject, adapted.shots
         );
     }
-    match made.known_subjects {
+    match origin.known_subjects {
         0 => "Privacy. The model file holds no number that belongs to a single training subject: the part of the network that told them apart in training was left \
               out. `run.toml` beside it identifies them by hashes of their recordings, so that no training subject is scored as a test subject by accident: leave it out when the \
               model is given away. Whether somebody was a training subject may still be inferred from how well the model fits them (membership inference); this page does not measure that."

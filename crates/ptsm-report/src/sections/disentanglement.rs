@@ -10,10 +10,10 @@ use ptsm_eval::feature_tables;
 use ptsm_eval::phrases::{self, percent};
 
 pub(super) fn build(m: &Material) -> SectionContent {
-    let folds = m.compared.as_ref().map_or(&[][..], |compared| &compared.readings);
-    let Some(apart) = &m.apart else {
+    let folds = m.benchmark.as_ref().map_or(&[][..], |compared| &compared.readings);
+    let Some(found) = &m.disentanglement else {
         if folds.is_empty() {
-            return SectionContent::missing(match m.made.is_none() && m.layout.is_none() {
+            return SectionContent::missing(match m.origin.is_none() && m.layout.is_none() {
                 true => "No run was given, and the benchmark was made without `--features`.",
                 false => {
                     "This decoder has no features that can be looked at; PTSM, EEGNet, DANN and CSLP-AE have them."
@@ -25,30 +25,30 @@ pub(super) fn build(m: &Material) -> SectionContent {
             every_fold(folds),
         );
     };
-    let mut parts = match apart.asked.is_empty() {
+    let mut parts = match found.probes.is_empty() {
         true => vec![SectionPart::Text(
             "Probes need several subjects: with one there is no other subject to be told from, and none to test a probe of the class on."
                 .into(),
         )],
-        false => vec![SectionPart::Table("Probes".into(), probes(&apart.asked))],
+        false => vec![SectionPart::Table("Probes".into(), probes(&found.probes))],
     };
-    let trust = match apart.picture.trustworthiness {
+    let trust = match found.picture.trustworthiness {
         trust if trust.is_finite() => format!("trustworthiness {trust:.2}"),
         _ => "too few trials for its trustworthiness".into(),
     };
     parts.push(SectionPart::Figure(Figure::new(scatter(
         "Embedding by class",
-        &apart.picture,
-        &apart.classes,
+        &found.picture,
+        &found.classes,
         &trust,
     ))));
     parts.push(SectionPart::Figure(Figure::new(scatter(
         "Embedding by subject",
-        &apart.picture,
-        &apart.people,
+        &found.picture,
+        &found.subjects,
         &trust,
     ))));
-    if let Some(shared) = &apart.shared {
+    if let Some(shared) = &found.shared {
         let values =
             |values: &[f64]| values.iter().enumerate().map(|(i, v)| ((i + 1) as f64, *v)).collect::<Vec<_>>();
         parts.push(SectionPart::Figure(Figure::new(LineChart {
@@ -69,17 +69,17 @@ pub(super) fn build(m: &Material) -> SectionContent {
             shared.canonical.p
         )));
     }
-    if let Some((distance, [learnt, scored])) = &apart.distance {
+    if let Some((distance, [training, scored])) = &found.distance {
         parts.push(SectionPart::Text(format!(
             "The proxy A-distance of the task features between the training group of {} and the test group of {} is {:+.2} (0: the groups cannot be told apart, 2: they always can). Between two random groups of these sizes it is {:+.2} on average; p = {:.3} for a larger distance than that.",
-            phrases::subject_count(*learnt),
+            phrases::subject_count(*training),
             phrases::subject_count(*scored),
             distance.value,
             ptsm_eval::mean(&distance.draws),
             distance.p
         )));
     }
-    if apart.left_out {
+    if found.left_out {
         parts.push(SectionPart::Text(
             "The subject features are not probed: the model file does not hold them, so that no training subject can be recognised by it. `ptsm train --set training.keep_subjects=true` keeps them.".into(),
         ));
@@ -101,20 +101,20 @@ fn every_fold(folds: &[FoldFeatureFindings]) -> Vec<SectionPart> {
 }
 
 /// What was decoded: files of earlier versions call the subject a person.
-fn what(asked: &ProbeAnswer) -> &str {
-    match asked.what.as_str() {
+fn what(probe: &ProbeAnswer) -> &str {
+    match probe.what.as_str() {
         "the person" => "the subject",
         other => other,
     }
 }
 
-fn probes(asked: &[ProbeAnswer]) -> Table {
+fn probes(probes: &[ProbeAnswer]) -> Table {
     let mut rows = vec![];
-    for one in asked {
+    for one in probes {
         for (probe, found) in ["linear", "nonlinear"].iter().zip(&one.found) {
             rows.push(vec![
                 format!("{} from the {}", what(one), one.of),
-                if one.wanted { "yes" } else { "no" }.into(),
+                if one.expected { "yes" } else { "no" }.into(),
                 probe.to_string(),
                 percent(found.balanced_accuracy),
                 format!("{} to {}", percent(found.interval.low), percent(found.interval.high)),

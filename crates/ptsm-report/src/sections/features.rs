@@ -25,8 +25,8 @@ pub(super) fn figure(readings: &[FoldFeatureFindings]) -> Option<HeatMap> {
         let distances = |fold: usize| -> Vec<f64> {
             let of_fold = own.iter().filter(|r| r.fold == fold);
             let distance = |r: &&&FoldFeatureFindings| match r.reading {
-                FeatureFindings::Made { distance, .. } => Some(distance),
-                FeatureFindings::Not { .. } => None,
+                FeatureFindings::Measured { distance, .. } => Some(distance),
+                FeatureFindings::NotMeasured { .. } => None,
             };
             of_fold.filter_map(|r| distance(&r)).collect()
         };
@@ -50,29 +50,29 @@ mod tests {
     use super::*;
 
     fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldFeatureFindings {
-        let reading = FeatureFindings::Made {
+        let reading = FeatureFindings::Measured {
             distance,
             exchanged: Some(0.5),
             p: Some(0.4),
-            person: None,
-            person_chance: None,
+            subject_accuracy: None,
+            subject_chance: None,
         };
         let (data, protocol) = ("a".into(), "kfold:2".into());
         FoldFeatureFindings {
             model: model.into(),
             data,
             protocol,
-            learnt: None,
+            trained_on: None,
             fold,
             seed,
-            people: 4,
+            subject_count: 4,
             reading,
         }
     }
 
     #[test]
     fn folds_are_means_over_seeds() {
-        let not = FeatureFindings::Not { why: "no features".into() };
+        let not = FeatureFindings::NotMeasured { why: "no features".into() };
         let csp = FoldFeatureFindings { reading: not, ..one("csp-lda", 0, 1, 0.0) };
         let all = [one("ptsm", 0, 1, 0.2), one("ptsm", 0, 2, 0.4), one("ptsm", 1, 1, 1.5), csp];
         let map = figure(&all).unwrap();

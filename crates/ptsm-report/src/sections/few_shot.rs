@@ -12,9 +12,11 @@ pub(super) fn build(m: &Material) -> SectionContent {
     if points.is_empty() {
         return match m.summaries.is_empty() {
             true => SectionContent::missing(NO_RUN),
-            false if m.made.as_ref().is_some_and(|made| made.adapted.is_some()) => SectionContent::missing(
-                "This decoder is adapted already; give the run it was made from, with `--shots`.",
-            ),
+            false if m.origin.as_ref().is_some_and(|origin| origin.adapted.is_some()) => {
+                SectionContent::missing(
+                    "This decoder is adapted already; give the run it was made from, with `--shots`.",
+                )
+            }
             false => SectionContent::missing(
                 "The decoder was adapted to no subject. Give `--shots 1,2,5,10`, with a decoder that can be adapted (`ptsm models`).",
             ),

@@ -16,7 +16,7 @@ const MOST_CLASSES: usize = 6;
 
 pub(super) fn build(m: &Material) -> SectionContent {
     let Some(layout) = &m.layout else { return SectionContent::missing(NO_RUN) };
-    let Some(looked) = m.looked.as_ref().filter(|looked| !looked.all.is_empty()) else {
+    let Some(findings) = m.masks.as_ref().filter(|findings| !findings.all.is_empty()) else {
         return SectionContent::missing(
             "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have them.",
         );
@@ -24,21 +24,21 @@ pub(super) fn build(m: &Material) -> SectionContent {
     let task = m.truth.as_ref().map(Truth::task_channels);
     let draw = FigureContext { layout, truth: m.truth.as_ref(), task: task.as_deref() };
     let mut parts = vec![];
-    let kinds = looked.all.iter().map(|mask| (mask.kind.clone(), mask.space_mean())).collect();
+    let kinds = findings.all.iter().map(|mask| (mask.kind.clone(), mask.space_mean())).collect();
     parts.extend(draw.maps("Spatial masks", UNIT, kinds));
-    parts.extend(draw.maps("Spatial masks of each class", UNIT, by_class(looked)));
-    match looked.nulls.is_empty() {
+    parts.extend(draw.maps("Spatial masks of each class", UNIT, by_class(findings)));
+    match findings.nulls.is_empty() {
         true => parts.push(SectionPart::Figure(Figure::new(draw.courses(
             "Temporal masks",
             UNIT,
-            &looked.all,
+            &findings.all,
             None,
         )))),
         // Each against its own null: where the common mask is high, the personal one is often low.
         false => {
-            for mask in &looked.all {
+            for mask in &findings.all {
                 let title = format!("Temporal mask, {}", mask.kind);
-                let null = null(looked, &mask.kind, layout);
+                let null = null(findings, &mask.kind, layout);
                 parts.push(SectionPart::Figure(Figure::new(draw.courses(
                     &title,
                     UNIT,
@@ -48,15 +48,15 @@ pub(super) fn build(m: &Material) -> SectionContent {
             }
         }
     }
-    for mask in &looked.all {
+    for mask in &findings.all {
         parts.extend(mask_by_subject(mask, layout));
     }
     // Only who asks for explanations can ask for decoders of shuffled labels.
-    if m.believed.is_some() || !looked.nulls.is_empty() {
-        parts.push(SectionPart::Text(against_null(looked)));
+    if m.sanity_checks.is_some() || !findings.nulls.is_empty() {
+        parts.push(SectionPart::Text(against_null(findings)));
     }
     if let (Some(truth), Some(task)) = (&m.truth, &task) {
-        parts.push(SectionPart::Text(verdict(&looked.all, layout, truth, task)));
+        parts.push(SectionPart::Text(verdict(&findings.all, layout, truth, task)));
     }
     SectionContent::new(
         "PTSM multiplies each trial by masks; the figures show their means over the trials of test subjects. A mask shows how much of a channel or time passes on to the \
@@ -65,8 +65,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
     )
 }
 
-fn by_class(looked: &MaskFindings) -> Vec<(String, Vec<f64>)> {
-    let classes = looked.by_class.iter().take(MOST_CLASSES);
+fn by_class(findings: &MaskFindings) -> Vec<(String, Vec<f64>)> {
+    let classes = findings.by_class.iter().take(MOST_CLASSES);
     let maps = classes.flat_map(|(class, masks)| {
         // The fused mask lies between the two, which are shown apart here.
         let own = masks.iter().filter(|mask| mask.kind != "fused");
@@ -77,12 +77,12 @@ fn by_class(looked: &MaskFindings) -> Vec<(String, Vec<f64>)> {
 
 /// Every subject's mask.
 fn mask_by_subject(mask: &Masks, layout: &Layout) -> Option<SectionPart> {
-    (mask.people.len() > 1).then(|| {
+    (mask.subjects.len() > 1).then(|| {
         SectionPart::Figure(Figure::new(HeatMap {
             title: format!("Spatial mask of each subject, {}", mask.kind),
             row_label: "subject".into(),
             column_label: "channel".into(),
-            rows: mask.people.iter().map(SubjectId::to_string).collect(),
+            rows: mask.subjects.iter().map(SubjectId::to_string).collect(),
             columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
             values: mask.space.clone(),
             unit: UNIT.into(),
@@ -94,8 +94,8 @@ fn mask_by_subject(mask: &Masks, layout: &Layout) -> Option<SectionPart> {
 }
 
 /// What shuffled labels give, from the lowest to the highest.
-fn null(looked: &MaskFindings, kind: &str, layout: &Layout) -> Option<Series> {
-    let own = looked.nulls.iter().flatten().filter(|mask| mask.kind == kind);
+fn null(findings: &MaskFindings, kind: &str, layout: &Layout) -> Option<Series> {
+    let own = findings.nulls.iter().flatten().filter(|mask| mask.kind == kind);
     let null: Vec<Vec<f64>> = own.map(Masks::time_mean).collect();
     let point = |(i, x): (usize, f64)| {
         let all: Vec<f64> = null.iter().map(|mask| mask[i]).collect();
@@ -110,13 +110,13 @@ fn null(looked: &MaskFindings, kind: &str, layout: &Layout) -> Option<Series> {
 }
 
 /// Whether the masks depend on the labels, in words.
-fn against_null(looked: &MaskFindings) -> String {
-    if looked.nulls.is_empty() {
+fn against_null(findings: &MaskFindings) -> String {
+    if findings.nulls.is_empty() {
         return "Whether the masks depend on the labels at all was not tested: `--nulls 3` trains three decoders on shuffled labels and shows their masks.".into();
     }
-    let each = looked.all.iter().map(|mask| {
+    let each = findings.all.iter().map(|mask| {
         let own = |values: fn(&Masks) -> Vec<f64>| {
-            let nulls = looked.nulls.iter().flatten().filter(|null| null.kind == mask.kind);
+            let nulls = findings.nulls.iter().flatten().filter(|null| null.kind == mask.kind);
             let all: Vec<f64> = nulls.map(|null| rank_correlation(&values(mask), &values(null))).collect();
             ptsm_eval::mean(&all)
         };
@@ -124,7 +124,7 @@ fn against_null(looked: &MaskFindings) -> String {
     });
     format!(
         "The masks were compared with those of {} trained on shuffled labels. The rank correlation is near 1 where a mask is the same although there was nothing to learn. {}.",
-        phrases::count(looked.nulls.len(), "decoder"),
+        phrases::count(findings.nulls.len(), "decoder"),
         each.collect::<Vec<_>>().join("; ")
     )
 }

@@ -304,15 +304,20 @@ pub struct Material {
     /// Epochs of each model.
     pub histories: Vec<(String, Vec<EpochRecord>)>,
     /// The masks.
-    pub looked: Option<MaskFindings>,
+    #[serde(rename = "looked")]
+    pub masks: Option<MaskFindings>,
     /// Saliency.
-    pub rests: Option<Saliency>,
+    #[serde(rename = "rests")]
+    pub saliency: Option<Saliency>,
     /// Sanity checks of masks and saliency.
-    pub believed: Option<SanityChecks>,
+    #[serde(rename = "believed")]
+    pub sanity_checks: Option<SanityChecks>,
     /// Whether features of task and subject are disentangled.
-    pub apart: Option<Disentanglement>,
+    #[serde(rename = "apart")]
+    pub disentanglement: Option<Disentanglement>,
     /// The probabilities.
-    pub trusted: Option<ProbabilityFindings>,
+    #[serde(rename = "trusted")]
+    pub calibration: Option<ProbabilityFindings>,
     /// Sections that could not be made, and why.
     pub failed: Vec<(String, String)>,
     /// What is known because it was made.
@@ -320,20 +325,22 @@ pub struct Material {
     /// What the test subjects' signals look like.
     pub signals: Vec<Signals>,
     /// A benchmark.
-    pub compared: Option<BenchmarkMaterial>,
+    #[serde(rename = "compared")]
+    pub benchmark: Option<BenchmarkMaterial>,
     /// Where the decoder comes from.
-    pub made: Option<DecoderOrigin>,
+    #[serde(rename = "made")]
+    pub origin: Option<DecoderOrigin>,
 }
 
 impl Material {
     /// The same with what explaining the decoder found.
     pub fn explained(self, found: Explanation) -> Material {
         Material {
-            looked: found.masks,
-            rests: found.saliency,
-            believed: found.sanity_checks,
-            apart: found.disentanglement,
-            trusted: found.calibration,
+            masks: found.masks,
+            saliency: found.saliency,
+            sanity_checks: found.sanity_checks,
+            disentanglement: found.disentanglement,
+            calibration: found.calibration,
             failed: found.failed.into_iter().map(|(section, why)| (section.into(), why)).collect(),
             ..self
         }

@@ -9,7 +9,7 @@ use super::{Material, SectionContent};
 use ptsm_eval::phrases::{self, percent};
 
 pub(super) fn build(m: &Material) -> SectionContent {
-    let Some(BenchmarkMaterial { about, groups, matrices, metric, .. }) = &m.compared else {
+    let Some(BenchmarkMaterial { about, groups, matrices, metric, .. }) = &m.benchmark else {
         return SectionContent::missing(
             "No benchmark was given: `--benchmark DIR` takes a folder made by `ptsm benchmark`.",
         );
@@ -40,15 +40,15 @@ pub(super) fn build(m: &Material) -> SectionContent {
 
 /// Subjects by decoders, the best decoded subject on top.
 fn scores_by_subject(summaries: &[Summary], metric: &str, title: &str) -> Option<SectionPart> {
-    let value = |s: &Summary, who| {
-        let own = s.subjects.iter().find(|subject| subject.subject == who);
+    let value = |s: &Summary, subject| {
+        let own = s.subjects.iter().find(|one| one.subject == subject);
         own.and_then(|subject| subject.scores.get(metric).copied()).unwrap_or(f64::NAN)
     };
     let mut subjects: Vec<_> = summaries.iter().flat_map(|s| s.subjects.iter().map(|p| p.subject)).collect();
     subjects.sort_unstable();
     subjects.dedup();
-    let mean = |who| {
-        let all: Vec<f64> = summaries.iter().map(|s| value(s, who)).filter(|v| v.is_finite()).collect();
+    let mean = |subject| {
+        let all: Vec<f64> = summaries.iter().map(|s| value(s, subject)).filter(|v| v.is_finite()).collect();
         ptsm_eval::mean(&all)
     };
     subjects.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
@@ -59,9 +59,9 @@ fn scores_by_subject(summaries: &[Summary], metric: &str, title: &str) -> Option
         title: title.into(),
         row_label: "subject, best decoded first".into(),
         column_label: "decoder".into(),
-        rows: subjects.iter().map(|who| format!("{who}: {} %", percent(mean(*who)))).collect(),
+        rows: subjects.iter().map(|subject| format!("{subject}: {} %", percent(mean(*subject)))).collect(),
         columns: summaries.iter().map(|s| phrases::name(s, summaries)).collect(),
-        values: subjects.iter().map(|who| summaries.iter().map(|s| value(s, *who)).collect()).collect(),
+        values: subjects.iter().map(|subject| summaries.iter().map(|s| value(s, *subject)).collect()).collect(),
         unit: metric.replace('_', " "),
         ramp: ColourRamp::Sequential,
         reading: "A row is a subject, with the mean over decoders beside the number; a column is a decoder. A row of one colour is a subject whom every decoder decodes equally well; a column that stands out is a decoder that differs from the others.".into(),

@@ -8,30 +8,28 @@ use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases;
 
 pub(super) fn build(m: &Material) -> SectionContent {
-    let Some(believed) = &m.believed else { return SectionContent::missing(NO_RUN) };
+    let Some(checks) = &m.sanity_checks else { return SectionContent::missing(NO_RUN) };
     let mut parts = vec![];
-    for tested in &believed.tested {
-        for (i, tried) in tested.removed.iter().flatten().enumerate() {
-            parts.push(SectionPart::Figure(Figure::new(curve(&tested.name, i == 0, tried))));
+    for tested in &checks.tested {
+        for (i, test) in tested.removed.iter().flatten().enumerate() {
+            parts.push(SectionPart::Figure(Figure::new(curve(&tested.name, i == 0, test))));
         }
     }
-    if believed.tested.iter().any(|tested| tested.removed.is_some()) {
-        parts.push(SectionPart::Table("Deletion and insertion tests".into(), removals(&believed.tested)));
+    if checks.tested.iter().any(|tested| tested.removed.is_some()) {
+        parts.push(SectionPart::Table("Deletion and insertion tests".into(), removals(&checks.tested)));
     }
     let places = m
         .layout
         .as_ref()
         .is_some_and(|layout| layout.channels.iter().all(|channel| channel.position.is_some()));
-    parts.push(SectionPart::Table(
-        "Agreement with known patterns".into(),
-        agreements(&believed.tested, places),
-    ));
-    parts.push(SectionPart::Table("Parameter randomisation and stability".into(), repeated(believed)));
-    if let Some(found) = &believed.identified {
+    parts
+        .push(SectionPart::Table("Agreement with known patterns".into(), agreements(&checks.tested, places)));
+    parts.push(SectionPart::Table("Parameter randomisation and stability".into(), repeated(checks)));
+    if let Some(found) = &checks.identified {
         parts.push(SectionPart::Text(format!(
             "{} % of the subjects are recognised by their personal masks from one of two {} to the other (chance level {} %, p = {:.3}). The masks of one subject correlate by {:.2}, those of different subjects by {:.2}. A biomarker would have to recognise its subject.",
             phrases::percent(found.accuracy),
-            believed.parts,
+            checks.parts,
             phrases::percent(found.chance),
             found.p,
             found.own,
@@ -42,18 +40,18 @@ pub(super) fn build(m: &Material) -> SectionContent {
         format!(
             "Sanity checks are tests that a mask or a saliency map can fail. In the deletion test, {} are scored again with channels or times replaced by zero: those ranked highest first, those ranked lowest first, and in random order (for times, the same order moved along the trial). The insertion test begins \
              with empty trials and puts channels or times back. Trials without some of their parts are unlike anything in the training data, so the curves should be compared with the random orders, not with the score on whole trials.",
-            phrases::count(believed.trials, "trial")
+            phrases::count(checks.trials, "trial")
         ),
         parts,
     )
 }
 
-fn curve(name: &str, deleted: bool, tried: &DeletionResult) -> LineChart {
+fn curve(name: &str, deleted: bool, test: &DeletionResult) -> LineChart {
     let series = |name: &str, course: &ScoreCurve| {
-        Series::line(name, tried.shares.iter().copied().zip(course.balanced_accuracy.iter().copied()))
+        Series::line(name, test.shares.iter().copied().zip(course.balanced_accuracy.iter().copied()))
     };
     let point = |(i, &x): (usize, &f64)| {
-        let all: Vec<f64> = tried.random.iter().map(|course| course.balanced_accuracy[i]).collect();
+        let all: Vec<f64> = test.random.iter().map(|course| course.balanced_accuracy[i]).collect();
         let low = all.iter().copied().fold(f64::INFINITY, f64::min);
         let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Point { x, y: ptsm_eval::mean(&all), band: Some([low, high]) }
@@ -62,10 +60,10 @@ fn curve(name: &str, deleted: bool, tried: &DeletionResult) -> LineChart {
         title: format!("{}: {name}", if deleted { "Deletion" } else { "Insertion" }),
         x: Axis::percent(if deleted { "share deleted" } else { "share inserted" }),
         y: Axis::percent("balanced accuracy"),
-        series: vec![series("highest first", &tried.highest), series("lowest first", &tried.lowest)],
+        series: vec![series("highest first", &test.highest), series("lowest first", &test.lowest)],
         null: Some(Series {
             name: "random orders".into(),
-            points: tried.shares.iter().enumerate().map(point).collect(),
+            points: test.shares.iter().enumerate().map(point).collect(),
         }),
         ..LineChart::default()
     }
@@ -74,9 +72,9 @@ fn curve(name: &str, deleted: bool, tried: &DeletionResult) -> LineChart {
 fn removals(tested: &[SanityCheck]) -> Table {
     let mut rows = vec![];
     for one in tested {
-        for (i, tried) in one.removed.iter().flatten().enumerate() {
-            let CurveAreas { highest, lowest, random, between, p } = &tried.log_loss;
-            let accuracy = &tried.balanced_accuracy;
+        for (i, test) in one.removed.iter().flatten().enumerate() {
+            let CurveAreas { highest, lowest, random, between, p } = &test.log_loss;
+            let accuracy = &test.balanced_accuracy;
             rows.push(vec![
                 one.name.clone(),
                 if i == 0 { "deletion" } else { "insertion" }.into(),
@@ -150,7 +148,7 @@ fn agreements(tested: &[SanityCheck], places: bool) -> Table {
     }
 }
 
-fn repeated(believed: &SanityChecks) -> Table {
+fn repeated(checks: &SanityChecks) -> Table {
     let mean = |value: f64| if value.is_finite() { format!("{value:+.2}") } else { "-".into() };
     let stable = |found: &Option<Stability>| match found {
         Some(found) => {
@@ -160,11 +158,11 @@ fn repeated(believed: &SanityChecks) -> Table {
         None => "-".into(),
     };
     let row = |one: &SanityCheck| {
-        let [trained, drawn] = match &one.randomised {
-            Some(found) => [mean(found.trained_mean()), mean(found.drawn_mean())],
+        let [trained, randomised] = match &one.randomised {
+            Some(found) => [mean(found.trained_mean()), mean(found.randomised_mean())],
             None => ["-".into(), "-".into()],
         };
-        vec![one.name.clone(), trained, drawn, stable(&one.seeds), stable(&one.parts)]
+        vec![one.name.clone(), trained, randomised, stable(&one.seeds), stable(&one.parts)]
     };
     Table {
         columns: vec![
@@ -172,12 +170,12 @@ fn repeated(believed: &SanityChecks) -> Table {
             Column::number("correlation with another seed"),
             Column::number("correlation after parameter randomisation"),
             Column::text("ICC over seeds"),
-            Column::text(format!("ICC over {}", believed.parts)),
+            Column::text(format!("ICC over {}", checks.parts)),
         ],
-        rows: believed.tested.iter().map(row).collect(),
+        rows: checks.tested.iter().map(row).collect(),
         note: format!(
             "The first two numbers are rank correlations. An explanation that depends on what the decoder learnt resembles that of another seed, and does not resemble that of a network with randomised parameters (parameter randomisation, Adebayo et al. 2018). The intraclass correlation, ICC(2,1), is that of the mean over subjects: each channel or time is measured once with each seed, or once in each of two {}, and 1 means that the explanation is always the same. Its 95 % interval treats channels and times as independent; neighbours are not, so it is too narrow.",
-            believed.parts
+            checks.parts
         ),
     }
 }

@@ -24,20 +24,20 @@ pub(super) fn build(m: &Material) -> SectionContent {
         ));
     }
     // Subjects seen and subjects not seen may have other numbers of trials.
-    let mut told: Vec<(f64, usize)> = vec![];
+    let mut levels: Vec<(f64, usize)> = vec![];
     for s in &m.summaries {
         let (Some(level), Some(needed)) = (s.chance.level, s.chance.strict()) else { continue };
         let n = s.chance.pooled_n;
-        if told.contains(&(level, n)) {
+        if levels.contains(&(level, n)) {
             continue;
         }
-        told.push((level, n));
+        levels.push((level, n));
         let together = match leading.name {
             "accuracy" => format!("for all {n} trials together"),
             _ => format!("for the mean over {}", phrases::subject_count(s.subjects.len())),
         };
         facts.push(fact(
-            &if told.len() > 1 {
+            &if levels.len() > 1 {
                 format!("Chance level, {}", phrases::display_name(s, &m.summaries))
             } else {
                 "Chance level".into()

@@ -351,7 +351,7 @@ fn tables_hold_what_is_drawn() {
 }
 
 #[test]
-fn values_outside_the_asked_range_widen_it() {
+fn values_outside_the_requested_range_widen_it() {
     let fixed = DotPlot {
         axis: Axis::percent("accuracy").from_to(0.4, 1.0),
         ..dots("S", 2, |index| 0.1 + 0.5 * index as f64)

@@ -40,27 +40,27 @@ pub(super) fn several(matrices: &[DMatrix<f64>], isa: Isa) -> Option<Vec<Eigen>>
         apart: false,
     };
     let mut steps = [0; LANES];
-    let mut told = vec![RotationLog::default(); works.len()];
+    let mut logs = vec![RotationLog::default(); works.len()];
     while all.next(&mut steps, size)? {
         versions::sweep(isa, &mut all);
         if all.apart {
             return None;
         }
-        told.iter_mut().enumerate().for_each(|(l, told)| told.add(&all, l));
+        logs.iter_mut().enumerate().for_each(|(l, log)| log.add(&all, l));
     }
     // The vectors come last and one matrix after the other: those of eight are more than fits near the processor.
-    let one = |((l, work), told): ((usize, &mut Work), RotationLog)| {
+    let one = |((l, work), log): ((usize, &mut Work), RotationLog)| {
         work.diagonal.iter_mut().zip(&all.diagonal).for_each(|(to, from)| *to = from[l]);
         let mut vectors = work.unfold();
-        let mut rest = &told.turns[..];
-        for (last, count) in told.steps {
+        let mut rest = &log.turns[..];
+        for (last, count) in log.steps {
             let (own, after) = rest.split_at(count);
             versions::rotate(isa, &mut vectors, work.stride, last, own);
             rest = after;
         }
         work.sorted(&vectors)
     };
-    Some(works.iter_mut().enumerate().zip(told).map(one).collect())
+    Some(works.iter_mut().enumerate().zip(logs).map(one).collect())
 }
 
 /// All rotations of one matrix.

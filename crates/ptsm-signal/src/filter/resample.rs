@@ -99,7 +99,7 @@ impl Resampler {
     ) {
         let half = if self.width == 1 { 0 } else { 10 * self.up.max(self.down) };
         // Coefficient `phase` meets old sample `last`, the next of that phase the one before it, and so on.
-        let meet = |new: usize| {
+        let place = |new: usize| {
             let at = new * self.down + half;
             (at / self.up, at % self.up)
         };
@@ -107,7 +107,7 @@ impl Resampler {
         let mut memory = Rows::default();
         for (piece, out) in out.chunks_mut(PIECE).enumerate() {
             let first = first + piece * PIECE;
-            let (begin, end) = (meet(first).0 + 1, meet(first + out.len() - 1).0 + 1);
+            let (begin, end) = (place(first).0 + 1, place(first + out.len() - 1).0 + 1);
             // Old samples from `begin - width` to `end`, less their level.
             let known = begin.max(self.width) - self.width..end.min(signal.len());
             memory.resize(self.width + end - begin);
@@ -118,7 +118,7 @@ impl Resampler {
             after.fill([0.0; L]);
             copy_less(here, &signal[known], level);
             for (j, out) in out.iter_mut().enumerate() {
-                let (last, phase) = meet(first + j);
+                let (last, phase) = place(first + j);
                 let filter = &self.phases[phase * self.width..][..self.width];
                 let sum: [f64; L] = dot(filter, &old[last + 1 - begin..][..self.width]);
                 *out = from_fn(|l| sum[l] + level[l]);

@@ -75,7 +75,7 @@ impl Chain {
     }
 
     /// Some channels from beginning to end. Of the resampled signal only the wanted samples are worked out.
-    pub(super) fn apply<'g>(&self, isa: Isa, group: &'g mut Group, wanted: &[Range<usize>]) -> &'g [Lanes] {
+    pub(super) fn apply<'g>(&self, isa: Isa, group: &'g mut Group, needed: &[Range<usize>]) -> &'g [Lanes] {
         for step in &self.steps {
             let (signal, spare) = group.with_room(step.edge());
             match step {
@@ -94,7 +94,7 @@ impl Chain {
         let level = signal.first().copied().unwrap_or_default();
         out.resize(resampler.length(signal.len()));
         let out = out.as_mut_slice();
-        for range in wanted {
+        for range in needed {
             resample(isa, resampler, signal, &level, range.start, &mut out[range.clone()]);
         }
         out

@@ -41,9 +41,9 @@ impl<'a> Cues<'a> {
         if !found.is_empty() {
             return Ok(found);
         }
-        let wanted = quoted(self.codes.iter().map(|&(code, _)| code));
+        let codes = quoted(self.codes.iter().map(|&(code, _)| code));
         let present = quoted(events.iter().map(|event| &*event.code).collect::<BTreeSet<_>>());
-        let message = format!("none of its events is one of {wanted}");
+        let message = format!("none of its events is one of {codes}");
         Err(Error::data("recording", message).with_hint(if present.is_empty() {
             "it has no events at all".to_string()
         } else {
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn no_event_at_all_says_which_there_are() {
-        let wanted = cues(&[("T1", "left")]);
-        let error = Cues::new(&wanted).unwrap().find(&events(&["769", "770", "769"])).unwrap_err();
+        let requested = cues(&[("T1", "left")]);
+        let error = Cues::new(&requested).unwrap().find(&events(&["769", "770", "769"])).unwrap_err();
         assert!(error.to_string().contains("`T1`"), "{error}");
         assert_eq!(error.hint(), Some("its events are `769`, `770`"));
-        assert!(Cues::new(&wanted).unwrap().find(&[]).unwrap_err().hint().unwrap().contains("no events"));
+        assert!(Cues::new(&requested).unwrap().find(&[]).unwrap_err().hint().unwrap().contains("no events"));
         assert!(Cues::new(&cues(&[("T1", "left"), ("T1", "right")])).is_err());
     }
 }

@@ -56,7 +56,7 @@ impl Pipeline {
         &self,
         recording: &Recording,
         cues: &[(String, String)],
-        who: RecordingId,
+        id: RecordingId,
     ) -> Result<EpochedRecording> {
         self.check()?;
         recording.check()?;
@@ -97,13 +97,14 @@ impl Pipeline {
         let isa = Isa::best();
         let mut group = Group::new(chain.room());
         for Segment { range, cues } in &segments {
-            let wanted = grid.wanted(cues.iter().map(|&(cue, _)| cue), chain.length(range.len()));
+            let needed_ranges =
+                grid.needed_ranges(cues.iter().map(|&(cue, _)| cue), chain.length(range.len()));
             let reference = reference.as_deref().map(|reference| &reference[range.clone()]);
             for (g, picked) in selection.picked.chunks(LANES).enumerate() {
                 let own: Vec<&[f32]> =
                     picked.iter().map(|&channel| &recording.channel(channel)[range.clone()]).collect();
                 group.load(isa, &own, reference);
-                let signal = chain.apply(isa, &mut group, &wanted);
+                let signal = chain.apply(isa, &mut group, &needed_ranges);
                 for &(cue, trial) in cues {
                     let first = trial * channels + g * LANES;
                     grid.copy(signal, cue, &mut x[first * samples..][..picked.len() * samples]);
@@ -120,7 +121,7 @@ impl Pipeline {
             classes: cues.classes,
             task: Default::default(),
         };
-        let RecordingId { subject, session, run } = who;
+        let RecordingId { subject, session, run } = id;
         let info = inside.iter().map(|&(event, label)| Trial {
             label,
             subject,

@@ -35,18 +35,18 @@ impl Grid {
     }
 
     /// The samples that windows and baselines of some cues lie in, as ranges in order that do not meet.
-    pub(super) fn wanted(&self, cues: impl Iterator<Item = i64>, length: usize) -> Vec<Range<usize>> {
+    pub(super) fn needed_ranges(&self, cues: impl Iterator<Item = i64>, length: usize) -> Vec<Range<usize>> {
         let spans = [Some(self.window), self.baseline];
         let range = |cue| move |span: Span| span.place(cue, length).map(|at| at..at + span.samples);
         let mut all: Vec<Range<usize>> =
             cues.flat_map(|cue| spans.into_iter().flatten().filter_map(range(cue))).collect();
         all.sort_by_key(|range| range.start);
         all.dedup_by(|next, last| {
-            let meet = next.start <= last.end;
-            if meet {
+            let touch = next.start <= last.end;
+            if touch {
                 last.end = last.end.max(next.end);
             }
-            meet
+            touch
         });
         all
     }
@@ -110,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn only_what_windows_and_baselines_cover_is_wanted() {
+    fn only_what_windows_and_baselines_cover_is_needed() {
         let pipeline =
             Pipeline { window_s: [0.5, 2.0], baseline_s: Some([-0.2, 0.0]), ..Pipeline::default() };
         let grid = Grid::new(&pipeline, 10.0).unwrap();
-        assert_eq!(grid.wanted([10].into_iter(), 100), [8..10, 15..30]);
-        assert_eq!(grid.wanted([40, 10, 15].into_iter(), 100), [8..10, 13..35, 38..40, 45..60]);
+        assert_eq!(grid.needed_ranges([10].into_iter(), 100), [8..10, 15..30]);
+        assert_eq!(grid.needed_ranges([40, 10, 15].into_iter(), 100), [8..10, 13..35, 38..40, 45..60]);
         // What does not fit is nowhere.
-        assert_eq!(grid.wanted([1, 90].into_iter(), 100), [6..21, 88..90]);
+        assert_eq!(grid.needed_ranges([1, 90].into_iter(), 100), [6..21, 88..90]);
     }
 }

@@ -100,8 +100,8 @@ fn places(names: &[String], channels: &[Channel]) -> Result<Vec<usize>> {
     names
         .iter()
         .map(|name| {
-            let wanted = normalise(name);
-            let mut found = (0..known.len()).filter(|&i| known[i] == wanted);
+            let normalised = normalise(name);
+            let mut found = (0..known.len()).filter(|&i| known[i] == normalised);
             match (found.next(), found.next()) {
                 (Some(place), None) => Ok(place),
                 (None, _) => Err(Error::data(format!("channel `{name}`"), "is not there")
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_found_by_any_spelling_in_the_order_asked_for() {
+    fn channels_are_found_by_any_spelling_in_the_order_requested() {
         let pick = Pick::Names(vec!["CZ".into(), "c3..".into()]);
         let reference = Reference::Channels(vec!["M1".into()]);
         let selection = select(pick, reference, &["C3", "M1", "Cz", "C4"]).unwrap();

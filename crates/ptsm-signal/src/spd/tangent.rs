@@ -85,9 +85,9 @@ mod tests {
     fn vectors_are_as_pyriemann_has_them() {
         let all = covariances(&train());
         let space = TangentSpace::at(karcher_mean(&all).unwrap()).unwrap();
-        let wanted =
+        let expected =
             [0.30721196867, 0.01799501039, 0.00887884972, -0.61129440405, 0.00763595172, 0.00598220156];
-        close(&space.vector(&all[0]).unwrap(), &wanted, 1e-10);
+        close(&space.vector(&all[0]).unwrap(), &expected, 1e-10);
         let mut mean = vec![0.0; space.length()];
         for covariance in &all {
             let vector = space.vector(covariance).unwrap();

@@ -80,7 +80,7 @@ pub fn export(request: &ExportRequest, env: &Env) -> Result<ExportReport> {
     let scaled = is_scaled(&epochs);
     match format {
         ExportFormat::Npz => {
-            write_prepared_trials(&request.out, &epochs.trials, &epochs.pipeline, &epochs.people)?;
+            write_prepared_trials(&request.out, &epochs.trials, &epochs.pipeline, &epochs.identities)?;
         }
         ExportFormat::Fif => fif::write(&request.out, &epochs.trials, scaled, env)?,
         ExportFormat::Csv => csv::write(&request.out, &epochs.trials, env)?,

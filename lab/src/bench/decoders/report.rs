@@ -69,7 +69,7 @@ fn median(ms: &[f64]) -> f64 {
 }
 
 /// The best time, with the median in brackets.
-fn told(ms: &[f64]) -> String {
+fn times_text(ms: &[f64]) -> String {
     format!("{:.1} [{:.1}]", best(ms), median(ms))
 }
 
@@ -151,7 +151,7 @@ impl Report {
         let mut table = Table::new(2, &header);
         let percent = |side: &Side| side.ready.accuracy.map_or("-".into(), |a| format!("{:.1}", 100.0 * a));
         for row in &self.rows {
-            let own = [told(&row.ours.fit_ms), told(&row.ours.predict_ms), percent(&row.ours)];
+            let own = [times_text(&row.ours.fit_ms), times_text(&row.ours.predict_ms), percent(&row.ours)];
             let [fit, predict, accuracy] = own.clone();
             if row.theirs.is_empty() {
                 let none = || "-".to_string();
@@ -165,10 +165,10 @@ impl Report {
                     row.decoder.clone(),
                     theirs.ready.peer.clone().unwrap_or_default(),
                     fit,
-                    told(&theirs.fit_ms),
+                    times_text(&theirs.fit_ms),
                     times[0].clone(),
                     predict,
-                    told(&theirs.predict_ms),
+                    times_text(&theirs.predict_ms),
                     times[1].clone(),
                     accuracy,
                     percent(theirs),
@@ -274,7 +274,7 @@ mod tests {
         );
         assert!(goals[1].contains("1 of 2 do, not slow (9.0), **missed**"), "{goals:?}");
         assert!(goals[2].ends_with("**missed** by slow"), "{goals:?}");
-        assert!(report.to_string().contains("alone") && told(&[3.0, 1.0, 2.0]) == "1.0 [2.0]");
+        assert!(report.to_string().contains("alone") && times_text(&[3.0, 1.0, 2.0]) == "1.0 [2.0]");
     }
 
     #[test]

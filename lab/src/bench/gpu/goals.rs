@@ -43,20 +43,20 @@ pub(super) fn of(report: &Report) -> Vec<String> {
             format!("{network} {TRIAL}, 20 networks at least {TWENTY} times PyTorch's best way"),
             ours(20).zip(report.best_peer(work(20))).map(|(ours, best)| {
                 let ratio = ours.trials_per_s() / best.trials_per_s();
-                (format!("{ratio:.1} times ({}, batch {})", best.who, best.work.batch), ratio >= TWENTY)
+                (format!("{ratio:.1} times ({}, batch {})", best.trainer, best.work.batch), ratio >= TWENTY)
             }),
         ));
         let loso = report.losos.iter().find(|loso| loso.network == network);
-        let loso = loso.filter(|loso| (loso.people, loso.trials, loso.epochs) == LOSO);
+        let loso = loso.filter(|loso| (loso.subject_count, loso.trials, loso.epochs) == LOSO);
         all.push(judged(
             format!("{network}, leave-one-subject-out of 106 subjects under {LOSO_S} s"),
-            loso.map(|loso| match loso.scored == loso.people {
+            loso.map(|loso| match loso.scored == loso.subject_count {
                 true => (format!("{:.1} s", loso.seconds), loso.seconds < LOSO_S),
                 false => (format!("not done after {:.1} s", loso.seconds), false),
             }),
         ));
     }
-    let ours = || report.cases.iter().filter(|case| case.who == Trainer::Ours);
+    let ours = || report.cases.iter().filter(|case| case.trainer == Trainer::Ours);
     let new = ours().filter_map(|case| Some((case, case.ready_new_s?)));
     let known = ours().map(|case| (case, case.ready_s));
     all.push(ready("new", new, READY_S[0]));
@@ -90,9 +90,9 @@ mod tests {
     #[test]
     fn each_pooling_is_judged_by_itself() {
         let goals = of(&Report::new(lines()).unwrap());
-        let told: Vec<&str> = goals.iter().map(|goal| goal.split_once(": ").unwrap().1).collect();
+        let verdicts: Vec<&str> = goals.iter().map(|goal| goal.split_once(": ").unwrap().1).collect();
         assert_eq!(
-            told,
+            verdicts,
             [
                 "2.50 times, met",
                 "640 thousand, met",
@@ -111,9 +111,9 @@ mod tests {
     #[test]
     fn fewer_subjects_are_another_goal() {
         let mut report = Report::new(lines()).unwrap();
-        report.losos.iter_mut().for_each(|loso| loso.people = 4);
-        let told = of(&report).into_iter().filter(|goal| goal.contains("leave-one-subject-out"));
-        assert!(told.map(|goal| goal.ends_with(": not measured")).eq([true, true]));
+        report.losos.iter_mut().for_each(|loso| loso.subject_count = 4);
+        let loso_goals = of(&report).into_iter().filter(|goal| goal.contains("leave-one-subject-out"));
+        assert!(loso_goals.map(|goal| goal.ends_with(": not measured")).eq([true, true]));
     }
 
     #[test]

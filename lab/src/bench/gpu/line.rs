@@ -115,7 +115,8 @@ pub(crate) struct Work {
 /// Its measured steps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Case {
-    pub(crate) who: Trainer,
+    #[serde(rename = "who")]
+    pub(crate) trainer: Trainer,
     #[serde(flatten)]
     pub(crate) work: Work,
     /// Milliseconds per step: the median of rounds of steps, and their quartiles.
@@ -160,7 +161,8 @@ pub(crate) struct Kernel {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Loso {
     pub(crate) network: Network,
-    pub(crate) people: usize,
+    #[serde(rename = "people")]
+    pub(crate) subject_count: usize,
     /// Of each.
     pub(crate) trials: usize,
     #[serde(flatten)]
@@ -197,7 +199,8 @@ pub(crate) enum Line {
     Case(Case),
     /// One that was not.
     Failed {
-        who: Trainer,
+        #[serde(rename = "who")]
+        trainer: Trainer,
         #[serde(flatten)]
         work: Work,
         reason: String,

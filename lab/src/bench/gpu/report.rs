@@ -43,15 +43,15 @@ impl Report {
                     all.ceilings = Some(Ceilings { copy_gb_per_s, float32_tflops, tf32_tflops, bf16_tflops });
                 }
                 Line::Case(case) => {
-                    all.cases.retain(|c| (c.who, c.work) != (case.who, case.work));
-                    all.failed.retain(|(who, work, _)| (*who, *work) != (case.who, case.work));
+                    all.cases.retain(|c| (c.trainer, c.work) != (case.trainer, case.work));
+                    all.failed.retain(|(trainer, work, _)| (*trainer, *work) != (case.trainer, case.work));
                     all.cases.push(case);
                 }
-                Line::Failed { who, work, reason } => {
+                Line::Failed { trainer, work, reason } => {
                     // What was measured before stands.
-                    if !all.cases.iter().any(|c| (c.who, c.work) == (who, work)) {
-                        all.failed.retain(|(w, of, _)| (*w, *of) != (who, work));
-                        all.failed.push((who, work, reason));
+                    if !all.cases.iter().any(|c| (c.trainer, c.work) == (trainer, work)) {
+                        all.failed.retain(|(w, of, _)| (*w, *of) != (trainer, work));
+                        all.failed.push((trainer, work, reason));
                     }
                 }
                 Line::Profile { work, kernels } => {
@@ -78,7 +78,7 @@ impl Report {
                     ours.work.network,
                     ours.work.trial,
                     ours.parameters,
-                    other.who,
+                    other.trainer,
                     other.parameters
                 );
             }
@@ -86,17 +86,18 @@ impl Report {
         Ok(())
     }
 
-    fn of(&self, who: Trainer) -> impl Iterator<Item = &Case> {
-        self.cases.iter().filter(move |case| case.who == who)
+    fn of(&self, trainer: Trainer) -> impl Iterator<Item = &Case> {
+        self.cases.iter().filter(move |case| case.trainer == trainer)
     }
 
-    pub(super) fn find(&self, who: Trainer, work: Work) -> Option<&Case> {
-        self.of(who).find(|case| case.work == work)
+    pub(super) fn find(&self, trainer: Trainer, work: Work) -> Option<&Case> {
+        self.of(trainer).find(|case| case.work == work)
     }
 
     /// The way of PyTorch's with the most trials per second for this batch, one network after the other.
     pub(super) fn best_peer(&self, of: Work) -> Option<&Case> {
-        let same = |c: &&Case| c.who != Trainer::Ours && c.work == Work { replicas: c.work.replicas, ..of };
+        let same =
+            |c: &&Case| c.trainer != Trainer::Ours && c.work == Work { replicas: c.work.replicas, ..of };
         self.cases.iter().filter(same).max_by(|a, b| a.trials_per_s().total_cmp(&b.trials_per_s()))
     }
 
@@ -118,7 +119,7 @@ impl Report {
         let mut table = Table::new(2, &header);
         for ours in self.of(Trainer::Ours).filter(|c| c.work.replicas == 1) {
             let others = [Trainer::Eager, Trainer::Graph, Trainer::Compile, Trainer::CompileGraph]
-                .map(|who| self.find(who, ours.work));
+                .map(|trainer| self.find(trainer, ours.work));
             let least = others.iter().flatten().map(|c| c.ms).min_by(f64::total_cmp);
             let ratio = |ms: Option<f64>| ms.map_or("-".into(), |ms| format!("{:.2}x", ms / ours.ms));
             let Work { network, trial, batch, .. } = ours.work;
@@ -173,12 +174,12 @@ impl Report {
     fn peers(&self) -> Table {
         let mut table =
             Table::new(3, &["network", "trial", "how", "batch", "ms", "k trials/s", "MiB", "ready, s"]);
-        for case in self.cases.iter().filter(|c| c.who != Trainer::Ours) {
+        for case in self.cases.iter().filter(|c| c.trainer != Trainer::Ours) {
             let Work { network, trial, batch, .. } = case.work;
             table.row(vec![
                 network.to_string(),
                 trial.to_string(),
-                case.who.to_string(),
+                case.trainer.to_string(),
                 batch.to_string(),
                 time(case),
                 thousands(case.trials_per_s()),
@@ -191,19 +192,19 @@ impl Report {
 
     /// What failed; a reason that several numbers of networks share is told once.
     fn not_measured(&self) -> Vec<String> {
-        let mut told: Vec<(String, Vec<String>, &str)> = vec![];
-        for (who, Work { network, trial, batch, replicas }, reason) in &self.failed {
-            let what = format!("{who}, {network} {trial}, batch {batch}");
+        let mut failures: Vec<(String, Vec<String>, &str)> = vec![];
+        for (trainer, Work { network, trial, batch, replicas }, reason) in &self.failed {
+            let what = format!("{trainer}, {network} {trial}, batch {batch}");
             let replicas = replicas.to_string();
-            match told.iter_mut().find(|(known, _, why)| *known == what && why == reason) {
+            match failures.iter_mut().find(|(known, _, why)| *known == what && why == reason) {
                 Some((_, all, _)) => all.push(replicas),
-                None => told.push((what, vec![replicas], reason)),
+                None => failures.push((what, vec![replicas], reason)),
             }
         }
         let line = |(what, replicas, reason): &(String, Vec<String>, &str)| {
             format!("{what}, R = {}: {reason}", replicas.join(", "))
         };
-        told.iter().map(line).collect()
+        failures.iter().map(line).collect()
     }
 
     fn about(&self) -> String {
@@ -238,7 +239,7 @@ impl fmt::Display for Report {
         }
         writeln!(f, "```\n")?;
         for loso in &self.losos {
-            writeln!(f, "- {}", told(loso))?;
+            writeln!(f, "- {}", loso_text(loso))?;
         }
         for line in self.not_measured() {
             writeln!(f, "- not measured: {line}")?;
@@ -248,17 +249,19 @@ impl fmt::Display for Report {
     }
 }
 
-fn told(loso: &Loso) -> String {
-    let Loso { network, people, trials, trial: Trial { channels, time }, epochs, seconds, scored, .. } = loso;
+fn loso_text(loso: &Loso) -> String {
+    let Loso {
+        network, subject_count, trials, trial: Trial { channels, time }, epochs, seconds, scored, ..
+    } = loso;
     let mut text = format!(
-        "leave-one-subject-out with `ptsm benchmark`, {network}: {people} subjects of {trials} trials, {channels} x {time} samples, \
+        "leave-one-subject-out with `ptsm benchmark`, {network}: {subject_count} subjects of {trials} trials, {channels} x {time} samples, \
          {epochs} epochs: {seconds:.1} s"
     );
     if let Some(accuracy) = loso.accuracy {
         text += &format!(", accuracy {:.1} %", 100.0 * accuracy);
     }
     if let Some(reason) = &loso.reason {
-        text += &format!("; {scored} of {people} were scored, {}", reason.replace('\n', " "));
+        text += &format!("; {scored} of {subject_count} were scored, {}", reason.replace('\n', " "));
     }
     text
 }
@@ -325,7 +328,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_failed_is_told_unless_it_went_well_elsewhere() {
+    fn what_failed_is_reported_unless_it_went_well_elsewhere() {
         let text = Report::new(lines()).unwrap().to_string();
         assert!(
             text.contains("not measured: torch.compile, ptsm-each 64x400, batch 64, R = 1: no C compiler"),
@@ -335,11 +338,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_shared_reason_is_told_once() {
+    fn a_shared_reason_is_reported_once() {
         let failed = |replicas| {
             let trial = Trial { channels: 64, time: 400 };
             let work = Work { network: super::super::line::Network::Deepconvnet, trial, batch: 64, replicas };
-            Line::Failed { who: Trainer::Ours, work, reason: "too short".into() }
+            Line::Failed { trainer: Trainer::Ours, work, reason: "too short".into() }
         };
         let report = Report::new(vec![failed(1), failed(20)]).unwrap();
         assert_eq!(report.not_measured(), ["ours, deepconvnet 64x400, batch 64, R = 1, 20: too short"]);

@@ -74,7 +74,7 @@ pub(crate) struct Programs {
     /// All files, in order.
     pub(crate) files: Vec<PathBuf>,
     /// How many subjects they are of.
-    people: usize,
+    subject_count: usize,
     caches: PathBuf,
 }
 
@@ -91,9 +91,9 @@ impl Programs {
         // Whole subjects: ours is asked for subjects, not for files.
         let of_each = 3;
         files.truncate(most.map_or(usize::MAX, |most| most.next_multiple_of(of_each)));
-        let people = files.len() / of_each;
+        let subject_count = files.len() / of_each;
         let caches = shell::target().join("bench").join("io-cache");
-        Ok(Programs { python, root: root.to_path_buf(), files, people, caches })
+        Ok(Programs { python, root: root.to_path_buf(), files, subject_count, caches })
     }
 
     /// Bytes of all files.
@@ -128,7 +128,7 @@ impl Programs {
         match entrant {
             Entrant::Ptsm { threads, cached } => json!(Request {
                 root: self.root.clone(),
-                people: self.people,
+                subject_count: self.subject_count,
                 threads,
                 cached,
                 cache: self.caches.clone(),

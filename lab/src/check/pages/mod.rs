@@ -1,6 +1,6 @@
 //! The report's pages in a real browser: pictures, accessibility, what can be clicked, nothing on the console.
 
-mod drawn;
+mod rendered;
 
 use std::env;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use self::drawn::DrawnPage;
+use self::rendered::RenderedPage;
 use crate::shell::{self, capture, stream};
 
 /// Browsers that can be driven, by their programs' names.
@@ -23,15 +23,15 @@ pub(super) fn check(write: bool, fixture: bool) -> Result<()> {
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", shell::relative(&folder)))?;
     packages(&folder)?;
     let browser = browser(&folder)?;
-    let mut pages = drawn::all(&folder, fixture)?;
+    let mut pages = rendered::all(&folder, fixture)?;
     let demo = shell::target().join("demo/demo.html");
     if demo.exists() {
-        pages.push(DrawnPage::without_pictures(demo));
+        pages.push(RenderedPage::without_pictures(demo));
     }
     let mut look = Command::new("node");
     look.current_dir(&folder).arg("look.mjs").arg(browser);
     look.arg(shell::root().join("crates/ptsm-report/fonts")).arg(if write { "write" } else { "compare" });
-    look.args(pages.iter().map(DrawnPage::spelled));
+    look.args(pages.iter().map(RenderedPage::spelled));
     stream(&mut look).with_context(|| {
         "a page is not as it was or not as it should be; where it should look as it does now, renew the pictures with \
          `cargo xtask test pages --write` and look at them"
@@ -41,17 +41,17 @@ pub(super) fn check(write: bool, fixture: bool) -> Result<()> {
 /// Copies what drives the browser and installs its packages, once for each list of them.
 fn packages(folder: &Path) -> Result<()> {
     let scripts = shell::root().join("lab/pages");
-    let wanted = fs::read_to_string(scripts.join("package.json")).context("there is no list of packages")?;
+    let list = fs::read_to_string(scripts.join("package.json")).context("there is no list of packages")?;
     let stamp = folder.join("packages.stamp");
     for name in SCRIPTS {
         fs::copy(scripts.join(name), folder.join(name))
             .with_context(|| format!("{name} cannot be copied"))?;
     }
-    if fs::read_to_string(&stamp).is_ok_and(|recorded| recorded == wanted) {
+    if fs::read_to_string(&stamp).is_ok_and(|recorded| recorded == list) {
         return Ok(());
     }
     ensure!(
-        found("node").is_some() && found("npm").is_some(),
+        find_program("node").is_some() && find_program("npm").is_some(),
         "install Node.js 20 or later with npm, reachable as `node` and `npm`"
     );
     eprintln!("installing the packages that drive a browser (once; about 15 MiB of disk)");
@@ -61,13 +61,13 @@ fn packages(folder: &Path) -> Result<()> {
         "the packages in lab/pages/package.json could not be installed; npm needs a reachable registry, or one named in its own \
          configuration",
     )?;
-    fs::write(&stamp, wanted).with_context(|| format!("{} cannot be written", shell::relative(&stamp)))
+    fs::write(&stamp, list).with_context(|| format!("{} cannot be written", shell::relative(&stamp)))
 }
 
 /// A browser: the machine's own, else Playwright's, else the distribution's.
 fn browser(folder: &Path) -> Result<PathBuf> {
     let own = folder.join("browser");
-    if let Some(browser) = BROWSERS.into_iter().find_map(found).or_else(|| downloaded(&own)) {
+    if let Some(browser) = BROWSERS.into_iter().find_map(find_program).or_else(|| downloaded(&own)) {
         return Ok(browser);
     }
     eprintln!("installing a browser (once; about 300 MiB of disk)");
@@ -78,11 +78,11 @@ fn browser(folder: &Path) -> Result<PathBuf> {
     if let Some(browser) = downloaded(&own) {
         return Ok(browser);
     }
-    let second = match found("apt-get") {
+    let second = match find_program("apt-get") {
         Some(_) => distribution().err(),
         None => Some(anyhow::anyhow!("there is no apt-get")),
     };
-    if let Some(browser) = BROWSERS.into_iter().find_map(found) {
+    if let Some(browser) = BROWSERS.into_iter().find_map(find_program) {
         return Ok(browser);
     }
     for error in [first, second].into_iter().flatten() {
@@ -119,7 +119,7 @@ fn downloaded(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-fn found(program: &str) -> Option<PathBuf> {
+fn find_program(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }

@@ -43,8 +43,8 @@ pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     let mut telling = PeerScript::start(script)?;
     let before = held.right;
     while let Some((expected, values)) = telling.next::<Expected>()? {
-        let told = NamedArrays::new(&expected, values);
-        held.add(&expected.title, "classic".as_ref(), told.and_then(|told| compare(&expected, &told)));
+        let peer = NamedArrays::new(&expected, values);
+        held.add(&expected.title, "classic".as_ref(), peer.and_then(|peer| compare(&expected, &peer)));
     }
     println!(
         "{} cases of classic methods are what pyRiemann, scikit-learn and SciPy make of them",
@@ -53,18 +53,18 @@ pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     Ok(())
 }
 
-fn compare(expected: &Expected, told: &NamedArrays) -> Result<()> {
+fn compare(expected: &Expected, peer: &NamedArrays) -> Result<()> {
     let settings = expected.settings.clone();
     match &*expected.what {
-        "covariances" => covariances(told),
-        "geometry" => geometry(told),
-        "csp" => csp(told),
-        "lda" => lda(told, &settings),
-        "logistic" => logistic(told, &settings),
-        "xdawn" => xdawn(told, &settings),
-        "information" => information(told),
-        "sparse" => sparse(told),
-        "decoder" => decoder(told, &settings),
+        "covariances" => covariances(peer),
+        "geometry" => geometry(peer),
+        "csp" => csp(peer),
+        "lda" => lda(peer, &settings),
+        "logistic" => logistic(peer, &settings),
+        "xdawn" => xdawn(peer, &settings),
+        "information" => information(peer),
+        "sparse" => sparse(peer),
+        "decoder" => decoder(peer, &settings),
         other => bail!("`{other}` is not known here"),
     }
 }
@@ -128,13 +128,13 @@ impl NamedArrays {
         name: &str,
         found: impl IntoIterator<Item = f64>,
     ) -> Result<()> {
-        let wanted = self.values(name)?;
+        let expected = self.values(name)?;
         let found: Vec<f64> = found.into_iter().collect();
-        ensure!(found.len() == wanted.len(), "`{name}` has {} values, not {}", found.len(), wanted.len());
-        let largest = wanted.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
-            let near = (found - wanted).abs() <= precision * largest;
-            ensure!(near, "value {at} of `{name}` is {found}, not {wanted}");
+        ensure!(found.len() == expected.len(), "`{name}` has {} values, not {}", found.len(), expected.len());
+        let largest = expected.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+            let near = (found - expected).abs() <= precision * largest;
+            ensure!(near, "value {at} of `{name}` is {found}, not {expected}");
         }
         Ok(())
     }
@@ -145,28 +145,28 @@ fn by_rows(matrix: &DMatrix<f64>) -> Vec<f64> {
     matrix.transpose().as_slice().to_vec()
 }
 
-fn covariances(told: &NamedArrays) -> Result<()> {
-    let (shape, x) = told.array("x")?;
+fn covariances(peer: &NamedArrays) -> Result<()> {
+    let (shape, x) = peer.array("x")?;
     let (channels, one) = (shape[1], shape[1] * shape[2]);
     for (name, estimator) in
         [("scm", Estimator::Scm), ("oas", Estimator::Oas), ("lwf", Estimator::LedoitWolf)]
     {
         let found = x.chunks_exact(one).flat_map(|x| by_rows(&estimate(x, channels, estimator)));
-        told.is(name, found)?;
+        peer.is(name, found)?;
     }
     Ok(())
 }
 
-fn geometry(told: &NamedArrays) -> Result<()> {
-    let all = told.matrices("covariances")?;
+fn geometry(peer: &NamedArrays) -> Result<()> {
+    let all = peer.matrices("covariances")?;
     let mean = karcher_mean(&all)?;
-    told.is("mean", by_rows(&mean))?;
-    told.is("log_mean", by_rows(&mean_log_euclid(&all)?))?;
-    told.is("distance", [distance(&all[0], &all[1])?])?;
+    peer.is("mean", by_rows(&mean))?;
+    peer.is("log_mean", by_rows(&mean_log_euclid(&all)?))?;
+    peer.is("distance", [distance(&all[0], &all[1])?])?;
     let space = TangentSpace::at(mean)?;
     let vectors = all.iter().map(|c| space.vector(c)).collect::<Result<Vec<_>, _>>()?;
-    told.is("vectors", vectors.into_iter().flatten())?;
-    let labels = told.labels()?;
+    peer.is("vectors", vectors.into_iter().flatten())?;
+    let labels = peer.labels()?;
     let mut means = vec![];
     for class in 0..2 {
         let own: Vec<_> =
@@ -177,108 +177,108 @@ fn geometry(told: &NamedArrays) -> Result<()> {
     for covariance in &all {
         far.push([means[0].distance(covariance)?, means[1].distance(covariance)?]);
     }
-    told.is("distances", far.as_flattened().iter().copied())?;
+    peer.is("distances", far.as_flattened().iter().copied())?;
     let first = far.iter().map(|[a, b]| 1.0 / (1.0 + (a * a - b * b).exp()));
-    told.is("probabilities", first.flat_map(|p| [p, 1.0 - p]))
+    peer.is("probabilities", first.flat_map(|p| [p, 1.0 - p]))
 }
 
-fn csp(told: &NamedArrays) -> Result<()> {
-    let all = told.matrices("covariances")?;
-    let filters = told.array("features")?.0[1];
-    let csp = Csp::fit(&all, &told.labels()?, 2, filters)?;
+fn csp(peer: &NamedArrays) -> Result<()> {
+    let all = peer.matrices("covariances")?;
+    let filters = peer.array("features")?.0[1];
+    let csp = Csp::fit(&all, &peer.labels()?, 2, filters)?;
     let features = all.iter().map(|c| csp.features(c)).collect::<Result<Vec<_>, _>>()?;
-    told.is("features", features.iter().flat_map(|f| f.iter().copied()))
+    peer.is("features", features.iter().flat_map(|f| f.iter().copied()))
 }
 
 fn rows_of(matrix: &DMatrix<f64>) -> Vec<Vec<f64>> {
     matrix.row_iter().map(|row| row.iter().copied().collect()).collect()
 }
 
-fn lda(told: &NamedArrays, settings: &Value) -> Result<()> {
-    let features = told.matrix("features")?;
+fn lda(peer: &NamedArrays, settings: &Value) -> Result<()> {
+    let features = peer.matrix("features")?;
     let shrinkage = serde_json::from_value(settings["shrinkage"].clone())?;
-    let lda = Lda::fit(&features, &told.labels()?, told.classes()?, shrinkage)?;
+    let lda = Lda::fit(&features, &peer.labels()?, peer.classes()?, shrinkage)?;
     let found = rows_of(&features).iter().map(|x| lda.probabilities(x)).collect::<Result<Vec<_>, _>>()?;
-    told.is("probabilities", found.iter().flat_map(|p| p.iter().copied()))
+    peer.is("probabilities", found.iter().flat_map(|p| p.iter().copied()))
 }
 
-fn logistic(told: &NamedArrays, settings: &Value) -> Result<()> {
+fn logistic(peer: &NamedArrays, settings: &Value) -> Result<()> {
     let number = |name: &str| settings[name].as_f64().with_context(|| format!("`{name}`"));
-    let how = Regularisation {
+    let regularisation = Regularisation {
         inverse_penalty: number("inverse_penalty")?,
         balanced: settings["balanced"] == true,
         tolerance: number("tolerance")?,
     };
-    let features = told.matrix("features")?;
-    let found = Logistic::fit(&features, &told.labels()?, told.classes()?, how)?;
-    told.is("weights", by_rows(&found.weights))?;
-    told.is("biases", found.biases.iter().copied())?;
+    let features = peer.matrix("features")?;
+    let found = Logistic::fit(&features, &peer.labels()?, peer.classes()?, regularisation)?;
+    peer.is("weights", by_rows(&found.weights))?;
+    peer.is("biases", found.biases.iter().copied())?;
     let all = rows_of(&features).iter().map(|x| found.probabilities(x)).collect::<Result<Vec<_>, _>>()?;
-    told.within(DEFAULT_SOLVER, "default_probabilities", all.iter().flat_map(|p| p.iter().copied()))
+    peer.within(DEFAULT_SOLVER, "default_probabilities", all.iter().flat_map(|p| p.iter().copied()))
 }
 
-fn xdawn(told: &NamedArrays, settings: &Value) -> Result<()> {
-    let (shape, x) = told.array("x")?;
-    let mut moments = TrialMoments::new(told.classes()?, shape[1], shape[2]);
+fn xdawn(peer: &NamedArrays, settings: &Value) -> Result<()> {
+    let (shape, x) = peer.array("x")?;
+    let mut moments = TrialMoments::new(peer.classes()?, shape[1], shape[2]);
     let trials = x.chunks_exact(shape[1] * shape[2]);
-    for (trial, label) in trials.clone().zip(told.labels()?) {
+    for (trial, label) in trials.clone().zip(peer.labels()?) {
         moments.add(trial, label)?;
     }
     let filters = settings["filters"].as_u64().context("`filters`")?;
     let xdawn = Xdawn::fit(&moments, usize::try_from(filters)?)?;
-    told.is("filters", by_rows(&xdawn.filters))?;
-    told.is("templates", by_rows(&xdawn.templates))?;
+    peer.is("filters", by_rows(&xdawn.filters))?;
+    peer.is("templates", by_rows(&xdawn.templates))?;
     for (name, filtered) in [("covariances", true), ("unfiltered", false)] {
         let found = trials.clone().flat_map(|x| by_rows(&xdawn.covariance(x, filtered, Estimator::Oas)));
-        told.is(name, found)?;
+        peer.is(name, found)?;
     }
     Ok(())
 }
 
-fn information(told: &NamedArrays) -> Result<()> {
-    let features = told.matrix("features")?;
-    let (labels, classes) = (told.labels()?, told.classes()?);
+fn information(peer: &NamedArrays) -> Result<()> {
+    let features = peer.matrix("features")?;
+    let (labels, classes) = (peer.labels()?, peer.classes()?);
     let columns = features.column_iter();
     let found =
         columns.map(|f| mutual_information(f.as_slice(), &labels, classes)).collect::<Result<Vec<_>, _>>()?;
-    told.is("told", found)
+    peer.is("told", found)
 }
 
-fn sparse(told: &NamedArrays) -> Result<()> {
-    let all = told.matrices("matrices")?;
+fn sparse(peer: &NamedArrays) -> Result<()> {
+    let all = peer.matrices("matrices")?;
     let size = all[0].nrows();
     let vectors: Vec<f64> = all.iter().flat_map(upper).collect();
     let evidence =
         SparseEvidence::new(DMatrix::from_row_slice(all.len(), size * (size + 1) / 2, &vectors), size)?;
-    let target = evidence.target(told.values("y")?.to_vec())?;
+    let target = evidence.target(peer.values("y")?.to_vec())?;
     let (mut step, mut losses, mut noises) = (evidence.start(), vec![], vec![]);
-    for _ in 0..told.values("losses")?.len() {
+    for _ in 0..peer.values("losses")?.len() {
         step = evidence.step(&step, &target)?;
         losses.push(step.loss);
         noises.push(step.noise);
     }
-    told.is("losses", losses)?;
-    told.is("noises", noises)?;
-    told.is("weights", by_rows(&step.weights))
+    peer.is("losses", losses)?;
+    peer.is("noises", noises)?;
+    peer.is("weights", by_rows(&step.weights))
 }
 
-fn decoder(told: &NamedArrays, settings: &Value) -> Result<()> {
-    let (shape, x) = told.array("x")?;
+fn decoder(peer: &NamedArrays, settings: &Value) -> Result<()> {
+    let (shape, x) = peer.array("x")?;
     let &[_, channels, samples] = shape else { bail!("`x` is {shape:?}") };
     let layout = Layout {
         channels: (0..channels).map(|c| Channel::named(&format!("X{c}"))).collect(),
         samples,
         rate_hz: 100.0,
         start_s: 0.0,
-        classes: (0..told.classes()?).map(|k| k.to_string()).collect(),
+        classes: (0..peer.classes()?).map(|k| k.to_string()).collect(),
         task: Default::default(),
     };
-    let trained = told.values("trained")?[0] as usize;
+    let trained = peer.values("trained")?[0] as usize;
     let trial = |(i, label): (usize, u32)| {
         let subject = SubjectId(1 + u32::from(i >= trained));
         Trial { label, subject, session: 1, run: 1, cue_s: i as f64 }
     };
-    let info = told.labels()?.into_iter().enumerate().map(trial).collect();
+    let info = peer.labels()?.into_iter().enumerate().map(trial).collect();
     let trials = Trials::new(layout, x.iter().map(|v| *v as f32).collect(), info)?;
     let method = find(settings["decoder"].as_str().context("`decoder`")?)?;
     let decoder = method.build(method.settings(trials.layout(), &settings["changes"])?)?;
@@ -288,5 +288,5 @@ fn decoder(told: &NamedArrays, settings: &Value) -> Result<()> {
     let data = TrainingData::new(subjects(1), subjects(3))?;
     let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
     let found = fits[0].fitted.probabilities(&subjects(2))?;
-    told.within(SINGLE, "probabilities", found.into_iter().map(f64::from))
+    peer.within(SINGLE, "probabilities", found.into_iter().map(f64::from))
 }

@@ -34,8 +34,8 @@ pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     let before = held.right;
     let mut largest = BTreeMap::new();
     while let Some((expected, values)) = telling.next::<Expected>()? {
-        let told = NamedArrays::new(&expected, values);
-        let found = told.and_then(|told| compare(&expected, &told, &mut largest));
+        let peer = NamedArrays::new(&expected, values);
+        let found = peer.and_then(|peer| compare(&expected, &peer, &mut largest));
         held.add(&expected.title, "explain".as_ref(), found);
     }
     println!(
@@ -53,19 +53,19 @@ type Largest = BTreeMap<String, f64>;
 
 /// Holds found values against those told, in parts of the largest of them.
 fn held(
-    told: &NamedArrays,
+    peer: &NamedArrays,
     name: &str,
     found: impl IntoIterator<Item = f64>,
     precision: f64,
     largest: &mut Largest,
 ) -> Result<()> {
-    let wanted = told.values(name)?;
+    let expected = peer.values(name)?;
     let found: Vec<f64> = found.into_iter().collect();
-    ensure!(found.len() == wanted.len(), "`{name}` has {} values, not {}", found.len(), wanted.len());
-    let scale = wanted.iter().fold(0.0, |scale: f64, value| scale.max(value.abs()));
-    let difference = found.iter().zip(wanted).fold(0.0, |most: f64, (found, wanted)| {
+    ensure!(found.len() == expected.len(), "`{name}` has {} values, not {}", found.len(), expected.len());
+    let scale = expected.iter().fold(0.0, |scale: f64, value| scale.max(value.abs()));
+    let difference = found.iter().zip(expected).fold(0.0, |most: f64, (found, expected)| {
         // What is no number is as far off as can be.
-        let off = (found - wanted).abs();
+        let off = (found - expected).abs();
         if off.is_nan() { f64::INFINITY } else { most.max(off) }
     });
     let difference = if difference == 0.0 { 0.0 } else { difference / scale };
@@ -75,74 +75,74 @@ fn held(
     Ok(())
 }
 
-fn compare(expected: &Expected, told: &NamedArrays, largest: &mut Largest) -> Result<()> {
+fn compare(expected: &Expected, peer: &NamedArrays, largest: &mut Largest) -> Result<()> {
     match &*expected.what {
         "linear" => {
-            read_out(told, &expected.settings, Probe::Linear, largest)?;
-            let (labels, split, features) = question(told, &expected.settings)?;
+            read_out(peer, &expected.settings, Probe::Linear, largest)?;
+            let (labels, split, features) = question(peer, &expected.settings)?;
             let ask = ProbeInput { features: &features, labels: &labels, groups: &labels, blocks: &labels };
-            held(told, "probabilities", linear_probabilities(&ask, &split)?, REGRESSION, largest)
+            held(peer, "probabilities", linear_probabilities(&ask, &split)?, REGRESSION, largest)
         }
-        "nonlinear" => read_out(told, &expected.settings, Probe::Nonlinear, largest),
-        "distance" => apart(told, &expected.settings, largest),
-        "shared" => in_common(told, largest),
-        "embedding" => on_paper(told, largest),
-        "calibration" => calibrated(told, largest),
-        "stability" => agreed(told, largest),
+        "nonlinear" => read_out(peer, &expected.settings, Probe::Nonlinear, largest),
+        "distance" => apart(peer, &expected.settings, largest),
+        "shared" => in_common(peer, largest),
+        "embedding" => on_paper(peer, largest),
+        "calibration" => calibrated(peer, largest),
+        "stability" => agreed(peer, largest),
         "identified" => {
-            let found = identify_subjects(&features(told, "one")?, &features(told, "other")?, NONE)?;
-            held(told, "found", [found.accuracy, found.own], PRECISION, largest)
+            let found = identify_subjects(&features(peer, "one")?, &features(peer, "other")?, NONE)?;
+            held(peer, "found", [found.accuracy, found.own], PRECISION, largest)
         }
         other => bail!("`{other}` is not known here"),
     }
 }
 
-fn features(told: &NamedArrays, name: &str) -> Result<Features> {
-    let (shape, values) = told.array(name)?;
+fn features(peer: &NamedArrays, name: &str) -> Result<Features> {
+    let (shape, values) = peer.array(name)?;
     Ok(Features::new(values, *shape.get(1).context("features are a table")?)?)
 }
 
-fn numbers(told: &NamedArrays, name: &str) -> Result<Vec<u32>> {
-    Ok(told.values(name)?.iter().map(|&value| value as u32).collect())
+fn numbers(peer: &NamedArrays, name: &str) -> Result<Vec<u32>> {
+    Ok(peer.values(name)?.iter().map(|&value| value as u32).collect())
 }
 
 /// Labels, the first trials to learn from, and features.
-fn question(told: &NamedArrays, settings: &Value) -> Result<(Vec<u32>, TrialSplit, Features)> {
-    let labels = numbers(told, "labels")?;
+fn question(peer: &NamedArrays, settings: &Value) -> Result<(Vec<u32>, TrialSplit, Features)> {
+    let labels = numbers(peer, "labels")?;
     let first = usize::try_from(settings["first"].as_u64().context("`first`")?)?;
     let split = TrialSplit { train: (0..first).collect(), test: (first..labels.len()).collect() };
-    Ok((labels, split, features(told, "x")?))
+    Ok((labels, split, features(peer, "x")?))
 }
 
-fn read_out(told: &NamedArrays, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
-    let (labels, split, features) = question(told, settings)?;
+fn read_out(peer: &NamedArrays, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
+    let (labels, split, features) = question(peer, settings)?;
     let ask = ProbeInput { features: &features, labels: &labels, groups: &labels, blocks: &labels };
     let found = probe(&ask, &split, kind, NONE)?;
-    held(told, "scores", [found.accuracy, found.balanced_accuracy], PRECISION, largest)
+    held(peer, "scores", [found.accuracy, found.balanced_accuracy], PRECISION, largest)
 }
 
-fn apart(told: &NamedArrays, settings: &Value, largest: &mut Largest) -> Result<()> {
+fn apart(peer: &NamedArrays, settings: &Value, largest: &mut Largest) -> Result<()> {
     let divisions = usize::try_from(settings["divisions"].as_u64().context("`divisions`")?)?;
-    let (source, target) = (features(told, "source")?, features(told, "target")?);
-    let (of_source, of_target) = (numbers(told, "of_source")?, numbers(told, "of_target")?);
+    let (source, target) = (features(peer, "source")?, features(peer, "target")?);
+    let (of_source, of_target) = (numbers(peer, "of_source")?, numbers(peer, "of_target")?);
     let mut found = distance((&source, &of_source), (&target, &of_target), divisions, 0, 0)?.by_division;
     found.sort_by(f64::total_cmp);
-    held(told, "distances", found, PRECISION, largest)
+    held(peer, "distances", found, PRECISION, largest)
 }
 
-fn in_common(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
-    let one = features(told, "one")?;
-    let found = shared_spectra(&one, &features(told, "other")?, &vec![0; one.len()], NONE)?;
-    held(told, "correlations", found.correlations.values, PRECISION, largest)?;
-    held(told, "canonical", found.canonical.values, PRECISION, largest)
+fn in_common(peer: &NamedArrays, largest: &mut Largest) -> Result<()> {
+    let one = features(peer, "one")?;
+    let found = shared_spectra(&one, &features(peer, "other")?, &vec![0; one.len()], NONE)?;
+    held(peer, "correlations", found.correlations.values, PRECISION, largest)?;
+    held(peer, "canonical", found.canonical.values, PRECISION, largest)
 }
 
-fn on_paper(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
-    let x = features(told, "x")?;
+fn on_paper(peer: &NamedArrays, largest: &mut Largest) -> Result<()> {
+    let x = features(peer, "x")?;
     let found = embedding(&x, EmbeddingKind::Principal, x.len())?;
-    held(told, "points", found.points.as_flattened().iter().copied(), PRECISION, largest)?;
-    held(told, "explained", found.explained.context("shares of the variance")?, PRECISION, largest)?;
-    let &[of_principal, of_neighbours] = told.values("trustworthiness")? else { bail!("`trustworthiness`") };
+    held(peer, "points", found.points.as_flattened().iter().copied(), PRECISION, largest)?;
+    held(peer, "explained", found.explained.context("shares of the variance")?, PRECISION, largest)?;
+    let &[of_principal, of_neighbours] = peer.values("trustworthiness")? else { bail!("`trustworthiness`") };
     let off = (trustworthiness(&x, &found.points, NEIGHBOURS) - of_principal).abs();
     let most = largest.entry("trustworthiness".into()).or_default();
     *most = most.max(off);
@@ -157,25 +157,25 @@ fn on_paper(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     Ok(())
 }
 
-fn calibrated(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
-    let (shape, probabilities) = told.array("probabilities")?;
-    let predicted = LabelledProbabilities::new(probabilities, &numbers(told, "labels")?, shape[1])?;
+fn calibrated(peer: &NamedArrays, largest: &mut Largest) -> Result<()> {
+    let (shape, probabilities) = peer.array("probabilities")?;
+    let predicted = LabelledProbabilities::new(probabilities, &numbers(peer, "labels")?, shape[1])?;
     let uniform = predicted.calibration(Binning::EqualWidth(10));
     let quantile = predicted.calibration(Binning::EqualMass(10));
-    held(told, "uniform", [uniform.expected_error, uniform.maximum_error], PRECISION, largest)?;
-    held(told, "quantile", [quantile.expected_error, quantile.maximum_error], PRECISION, largest)?;
-    held(told, "brier", [uniform.brier], PRECISION, largest)?;
-    held(told, "log_loss", [uniform.log_loss], PRECISION, largest)?;
+    held(peer, "uniform", [uniform.expected_error, uniform.maximum_error], PRECISION, largest)?;
+    held(peer, "quantile", [quantile.expected_error, quantile.maximum_error], PRECISION, largest)?;
+    held(peer, "brier", [uniform.brier], PRECISION, largest)?;
+    held(peer, "log_loss", [uniform.log_loss], PRECISION, largest)?;
     let temperature = predicted.temperature();
-    held(told, "temperature", [temperature], FLAT, largest)?;
-    held(told, "scaled", predicted.at(temperature).probabilities().iter().copied(), FLAT, largest)
+    held(peer, "temperature", [temperature], FLAT, largest)?;
+    held(peer, "scaled", predicted.at(temperature).probabilities().iter().copied(), FLAT, largest)
 }
 
-fn agreed(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
-    let (shape, table) = told.array("table")?;
+fn agreed(peer: &NamedArrays, largest: &mut Largest) -> Result<()> {
+    let (shape, table) = peer.array("table")?;
     let rows: Vec<Vec<f64>> = table.chunks(shape[1]).map(<[f64]>::to_vec).collect();
     let found = stability(&rows)?;
     let values = |of: Intraclass| [of.value, of.interval.low, of.interval.high];
-    held(told, "absolute", values(found.absolute), PRECISION, largest)?;
-    held(told, "consistent", values(found.consistent), PRECISION, largest)
+    held(peer, "absolute", values(found.absolute), PRECISION, largest)?;
+    held(peer, "consistent", values(found.consistent), PRECISION, largest)
 }

@@ -43,13 +43,13 @@ pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     shell::stream(&mut benchmark)?;
     let records = read_records(&out.join("results.jsonl"))?;
     let trials = SEEDS * records.first().context("a benchmark without records")?.scores.n;
-    let told = python.script("frame.py").arg(out.join("moabb.csv")).arg(trials.to_string()).output()?;
+    let done = python.script("frame.py").arg(out.join("moabb.csv")).arg(trials.to_string()).output()?;
     ensure!(
-        told.status.success(),
+        done.status.success(),
         "MOABB does not take moabb.csv: {}",
-        String::from_utf8_lossy(&told.stderr)
+        String::from_utf8_lossy(&done.stderr)
     );
-    let theirs: Vec<Value> = serde_json::from_slice(&told.stdout).context("frame.py tells no JSON")?;
+    let theirs: Vec<Value> = serde_json::from_slice(&done.stdout).context("frame.py tells no JSON")?;
     let ours: Value = serde_json::from_slice(&fs::read(out.join("matrix.json"))?)?;
     let ours = ours[0]["matrix"]["comparisons"].as_array().context("a matrix without comparisons")?;
     ensure!(ours.len() == 6 * 5 && theirs.len() >= ours.len(), "{} and {} pairs", ours.len(), theirs.len());

@@ -43,11 +43,11 @@ pub(super) fn check(python: &Python, folder: &Path, held: &mut PeerTally) -> Res
 
 fn compare(expected: &Expected) -> Result<()> {
     let file = MatFile::open(&expected.file)?;
-    let (mut names, mut wanted) =
+    let (mut names, mut expected_names) =
         (file.names(), Vec::from_iter(expected.variables.iter().map(|v| v.0.clone())));
     names.sort();
-    wanted.sort();
-    ensure!(names == wanted, "variables {names:?} should be {wanted:?}");
+    expected_names.sort();
+    ensure!(names == expected_names, "variables {names:?} should be {expected_names:?}");
     for (name, described) in &expected.variables {
         let value = file.read(name)?;
         described.is(&value).with_context(|| name.clone())?;

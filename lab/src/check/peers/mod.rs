@@ -38,7 +38,7 @@ pub(super) fn check() -> Result<()> {
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
     written::check(&python, &folder, &mut held)?;
-    trials::made(&python, &folder, &mut held)?;
+    trials::check_miniatures(&python, &folder, &mut held)?;
     match crate::recordings::unpacked()? {
         Some(data) => {
             recordings::real(&python, &data, &mut held)?;

@@ -25,7 +25,8 @@ struct Expected {
     signals: Vec<Signal>,
     marks: Vec<Mark>,
     /// Start in seconds, first sample, samples.
-    stretches: Vec<(f64, usize, usize)>,
+    #[serde(rename = "stretches")]
+    segments: Vec<(f64, usize, usize)>,
     epochs: Option<Epochs>,
     /// Whether samples have single precision over there too.
     exact: bool,
@@ -89,15 +90,11 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
         ensure!(signal.is(expected), "{signal:?} should be {expected:?}");
     }
     samples(&opened, values, if expected.exact { 0.0 } else { PRECISION })?;
-    let stretches: Vec<_> = opened.segments().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
+    let segments: Vec<_> = opened.segments().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
     let close = |a: &[(f64, usize, usize)], b: &[(f64, usize, usize)]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| near(a.0, b.0) && (a.1, a.2) == (b.1, b.2))
     };
-    ensure!(
-        close(&stretches, &expected.stretches),
-        "segments {stretches:?} should be {:?}",
-        expected.stretches
-    );
+    ensure!(close(&segments, &expected.segments), "segments {segments:?} should be {:?}", expected.segments);
     let epochs =
         opened.epochs().map(|e| Epochs { samples: e.samples, start_s: e.start_s, codes: e.codes.clone() });
     ensure!(epochs == expected.epochs, "{epochs:?} should be {:?}", expected.epochs);

@@ -24,21 +24,21 @@ pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     let mut telling = PeerScript::start(python.script("peers.py"))?;
     let before = held.right;
     while let Some((expected, values)) = telling.next::<Expected>()? {
-        let told = NamedArrays::new(&expected, values);
-        held.add(&expected.title, "statistics".as_ref(), told.and_then(|told| compare(&expected, &told)));
+        let peer = NamedArrays::new(&expected, values);
+        held.add(&expected.title, "statistics".as_ref(), peer.and_then(|peer| compare(&expected, &peer)));
     }
     println!("{} cases of statistics are what MOABB and SciPy make of them", held.right - before);
     Ok(())
 }
 
-fn compare(expected: &Expected, told: &NamedArrays) -> Result<()> {
+fn compare(expected: &Expected, peer: &NamedArrays) -> Result<()> {
     match &*expected.what {
-        "table" => table(told, &expected.settings),
-        "combined" => combined(told),
-        "holm" => told.within(PRECISION, "adjusted", holm(told.values("p")?)),
-        "folds" => folds(told, &expected.settings),
-        "chance" => chance(told),
-        "interval" => interval(told),
+        "table" => table(peer, &expected.settings),
+        "combined" => combined(peer),
+        "holm" => peer.within(PRECISION, "adjusted", holm(peer.values("p")?)),
+        "folds" => folds(peer, &expected.settings),
+        "chance" => chance(peer),
+        "interval" => interval(peer),
         other => bail!("`{other}` is not known here"),
     }
 }
@@ -52,11 +52,11 @@ fn between(what: &str, found: f64, least: f64, most: f64) -> Result<()> {
 }
 
 /// Every pair of models on one data set or several.
-fn table(told: &NamedArrays, settings: &Value) -> Result<()> {
+fn table(peer: &NamedArrays, settings: &Value) -> Result<()> {
     let sizes = settings["sizes"].as_array().context("`sizes`")?.len();
     let mut summaries = vec![];
     for k in 0..sizes {
-        let (shape, scores) = told.array(&format!("scores{k}"))?;
+        let (shape, scores) = peer.array(&format!("scores{k}"))?;
         let models = shape[1];
         for model in 0..models {
             let own = scores.iter().skip(model).step_by(models);
@@ -65,25 +65,30 @@ fn table(told: &NamedArrays, settings: &Value) -> Result<()> {
     }
     let matrix = ComparisonMatrix::of(&summaries, metric(METRIC).context("the metric")?)?;
     let models = matrix.models.len();
-    let [least, most, effects, people, least_all, most_all, effect_all] =
+    let [least, most, effects, subject_counts, least_all, most_all, effect_all] =
         ["least", "most", "effects", "people", "least_all", "most_all", "effect_all"]
-            .map(|name| told.values(name));
-    let (least, most, effects, people) = (least?, most?, effects?, people?);
+            .map(|name| peer.values(name));
+    let (least, most, effects, subject_counts) = (least?, most?, effects?, subject_counts?);
     let (least_all, most_all, effect_all) = (least_all?, most_all?, effect_all?);
     ensure!(matrix.comparisons.len() == models * (models - 1), "{} comparisons", matrix.comparisons.len());
     for c in &matrix.comparisons {
-        let who = format!("{} against {}", c.model, c.against);
-        ensure!(c.data.len() == sizes, "{who}: {} data sets", c.data.len());
+        let pair = format!("{} against {}", c.model, c.against);
+        ensure!(c.data.len() == sizes, "{pair}: {} data sets", c.data.len());
         for (k, own) in c.data.iter().enumerate() {
             let at = (k * models + c.row) * models + c.column;
-            let on = format!("{who} on {}:", own.data);
-            ensure!(own.people as f64 == people[at], "{on} {} subjects, not {}", own.people, people[at]);
+            let on = format!("{pair} on {}:", own.data);
+            ensure!(
+                own.subject_count as f64 == subject_counts[at],
+                "{on} {} subjects, not {}",
+                own.subject_count,
+                subject_counts[at]
+            );
             between(&format!("{on} p"), own.p, least[at], most[at])?;
             between(&format!("{on} effect"), own.effect, effects[at], effects[at])?;
         }
         let at = c.row * models + c.column;
-        between(&format!("{who}: p"), c.p, least_all[at], most_all[at])?;
-        between(&format!("{who}: effect"), c.effect, effect_all[at], effect_all[at])?;
+        between(&format!("{pair}: p"), c.p, least_all[at], most_all[at])?;
+        between(&format!("{pair}: effect"), c.effect, effect_all[at], effect_all[at])?;
     }
     Ok(())
 }
@@ -102,7 +107,7 @@ fn summary(data: String, model: String, values: impl Iterator<Item = f64>) -> Su
         data,
         model,
         variant: None,
-        learnt: None,
+        trained_on: None,
         tested: None,
         protocol: "loso".into(),
         target_access: TargetAccess::Nothing,
@@ -117,45 +122,45 @@ fn summary(data: String, model: String, values: impl Iterator<Item = f64>) -> Su
     }
 }
 
-fn combined(told: &NamedArrays) -> Result<()> {
-    let people = told.values("people")?;
+fn combined(peer: &NamedArrays) -> Result<()> {
+    let subject_counts = peer.values("people")?;
     let with = |name: &str| -> Result<Vec<(f64, usize)>> {
-        Ok(told.values(name)?.iter().zip(people).map(|(value, n)| (*value, *n as usize)).collect())
+        Ok(peer.values(name)?.iter().zip(subject_counts).map(|(value, n)| (*value, *n as usize)).collect())
     };
-    let wanted = told.values("combined")?;
-    between("p", combined_p(&with("p")?), wanted[0], wanted[0])?;
+    let expected = peer.values("combined")?;
+    between("p", combined_p(&with("p")?), expected[0], expected[0])?;
     // Effects may cancel out.
     let effect = combined_effect(&with("effects")?);
-    ensure!((effect - wanted[1]).abs() <= PRECISION, "effect is {effect}, not {}", wanted[1]);
+    ensure!((effect - expected[1]).abs() <= PRECISION, "effect is {effect}, not {}", expected[1]);
     Ok(())
 }
 
-fn folds(told: &NamedArrays, settings: &Value) -> Result<()> {
+fn folds(peer: &NamedArrays, settings: &Value) -> Result<()> {
     let trials = |name: &str| -> Result<usize> {
         Ok(usize::try_from(settings[name].as_u64().with_context(|| format!("`{name}`"))?)?)
     };
-    let found = corrected_fold_p(told.values("differences")?, trials("train")?, trials("test")?);
-    told.within(PRECISION, "p", found)
+    let found = corrected_fold_p(peer.values("differences")?, trials("train")?, trials("test")?);
+    peer.within(PRECISION, "p", found)
 }
 
-fn chance(told: &NamedArrays) -> Result<()> {
-    for case in told.values("cases")?.as_chunks().0 {
-        let &[n, classes, alpha, wanted] = case;
+fn chance(peer: &NamedArrays) -> Result<()> {
+    for case in peer.values("cases")?.as_chunks().0 {
+        let &[n, classes, alpha, expected] = case;
         let found = chance_threshold(n as usize, 1.0 / classes, alpha);
         ensure!(
-            (found - wanted).abs() <= PRECISION,
-            "{n} trials of {classes} classes at {alpha}: {found}, not {wanted}"
+            (found - expected).abs() <= PRECISION,
+            "{n} trials of {classes} classes at {alpha}: {found}, not {expected}"
         );
     }
     Ok(())
 }
 
-fn interval(told: &NamedArrays) -> Result<()> {
-    let values = told.values("values")?;
+fn interval(peer: &NamedArrays) -> Result<()> {
+    let values = peer.values("values")?;
     let found = bootstrap_interval(values, 0.95, RESAMPLES, 1).context("there is no interval")?;
-    let error = told.values("error")?[0];
-    for (found, wanted) in [found.low, found.high].iter().zip(told.values("interval")?) {
-        ensure!((found - wanted).abs() <= error, "an end is at {found}, not {wanted} within {error}");
+    let error = peer.values("error")?[0];
+    for (found, expected) in [found.low, found.high].iter().zip(peer.values("interval")?) {
+        ensure!((found - expected).abs() <= error, "an end is at {found}, not {expected} within {error}");
     }
     Ok(())
 }

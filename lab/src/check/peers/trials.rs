@@ -42,7 +42,7 @@ struct Trial {
 }
 
 /// Data sets in miniature, in the structure of the published ones.
-pub(super) fn made(python: &Python, folder: &Path, held: &mut PeerTally) -> Result<()> {
+pub(super) fn check_miniatures(python: &Python, folder: &Path, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("make.py");
     script.arg(folder).arg("sets");
     let right = hold(script, held)?;
@@ -74,8 +74,8 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
     let trials = source.load(expected.pipeline.as_ref(), Some(&list))?.trials;
     let layout = trials.layout();
     let names: Vec<&str> = layout.channels.iter().map(|channel| &*channel.name).collect();
-    let wanted: Vec<String> = expected.channels.iter().map(|name| normalise(name)).collect();
-    ensure!(names == wanted, "channels {names:?} should be {wanted:?}");
+    let expected_names: Vec<String> = expected.channels.iter().map(|name| normalise(name)).collect();
+    ensure!(names == expected_names, "channels {names:?} should be {expected_names:?}");
     ensure!(
         layout.classes == expected.classes,
         "classes {:?} should be {:?}",
@@ -84,14 +84,14 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
     );
     let times = (layout.rate_hz, layout.start_s);
     ensure!(times == (expected.rate_hz, expected.start_s), "rate and start are {times:?}");
-    let told = trials.info().iter().map(|trial| Trial {
+    let found = trials.info().iter().map(|trial| Trial {
         class: layout.classes[trial.label as usize].clone(),
         session: trial.session,
         run: trial.run,
         cue_s: trial.cue_s,
     });
-    for (i, (told, expected)) in told.zip(&expected.trials).enumerate() {
-        ensure!(told == *expected, "trial {i} is {told:?}, not {expected:?}");
+    for (i, (found, expected)) in found.zip(&expected.trials).enumerate() {
+        ensure!(found == *expected, "trial {i} is {found:?}, not {expected:?}");
     }
     ensure!(
         trials.len() == expected.trials.len(),
@@ -101,12 +101,13 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
     );
     let one = layout.channels.len() * layout.samples;
     ensure!(values.len() == one * trials.len(), "{} values should be {}", one * trials.len(), values.len());
-    for (i, wanted) in values.chunks_exact(one).enumerate() {
-        let allowed = PRECISION * wanted.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        for (at, (&found, &wanted)) in trials.signal(i).iter().zip(wanted).enumerate() {
+    for (i, expected_values) in values.chunks_exact(one).enumerate() {
+        let allowed =
+            PRECISION * expected_values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        for (at, (&found, &expected)) in trials.signal(i).iter().zip(expected_values).enumerate() {
             let (channel, t) = (&names[at / layout.samples], at % layout.samples);
-            let near = (f64::from(found) - wanted).abs() <= allowed;
-            ensure!(near, "sample {t} of `{channel}` in trial {i} is {found}, not {wanted}");
+            let near = (f64::from(found) - expected).abs() <= allowed;
+            ensure!(near, "sample {t} of `{channel}` in trial {i} is {found}, not {expected}");
         }
     }
     Ok(())

@@ -53,8 +53,11 @@ fn a_task_is_killed_and_a_node_drained(cluster: &Cluster, program: &Program) -> 
         let trained = |node: &str| tasks.iter().filter(|t| t.node == node && stopper.has(t)).count();
         Ok(NODES.iter().all(|node| trained(node) == NODE_CPUS).then_some(tasks))
     })?;
-    let told = program.status(out)?;
-    ensure!(told.running == NODES.len() * NODE_CPUS && told.missing > 0, "with all nodes full: {told:?}");
+    let status = program.status(out)?;
+    ensure!(
+        status.running == NODES.len() * NODE_CPUS && status.missing > 0,
+        "with all nodes full: {status:?}"
+    );
     let task =
         tasks.iter().rfind(|t| t.node == NODES[1] && stopper.has(t)).context("nobody to kill")?.clone();
     stopper.kill(&task)?;
@@ -93,24 +96,24 @@ fn everything_is_cancelled_and_given_again(cluster: &Cluster, program: &Program)
     let stopper = Stopper::begin(program.folder(out), is_network);
     let first = submit(program, out, &options)?;
     cluster.wait_for("some fits are done and some under way", || {
-        let told = program.status(out)?;
-        Ok((told.done > 0 && told.running > 0 && stopper.count() > 0).then_some(()))
+        let status = program.status(out)?;
+        Ok((status.done > 0 && status.running > 0 && stopper.count() > 0).then_some(()))
     })?;
     cluster.call("scancel", [first.collects.to_string(), first.array.to_string()])?;
     // They are asked to end, and can hear it.
     stopper.go_on();
     cluster.wait_for_end(first.array)?;
     cluster.wait_for_end(first.collects)?;
-    let told = program.status(out)?;
-    ensure!(told.running == 0 && told.missing > 0, "after the end of all jobs: {told:?}");
+    let status = program.status(out)?;
+    ensure!(status.running == 0 && status.missing > 0, "after the end of all jobs: {status:?}");
     // Slurm forgets jobs after a while; this one forgets none, but knows none of these numbers either.
     program.rename_jobs(out, &first, 900_000)?;
     let second = submit(program, out, &options)?;
     let tasks = cluster.tasks_of(second.array)?.len();
     ensure!(
-        tasks == told.missing && second.tasks == tasks,
+        tasks == status.missing && second.tasks == tasks,
         "{tasks} tasks for {} fits that were missing",
-        told.missing
+        status.missing
     );
     done(cluster, second.array)?;
     done(cluster, second.collects)?;
@@ -126,8 +129,8 @@ fn is_network(task: u32) -> bool {
 
 fn submit(program: &Program, out: &str, options: &[&str]) -> Result<Job> {
     let jobs = FITS.to_string();
-    let told = program.benchmark(out, &[&["--launcher", "slurm", "--jobs", &jobs], options].concat())?;
-    Job::parse(&told)
+    let answer = program.benchmark(out, &[&["--launcher", "slurm", "--jobs", &jobs], options].concat())?;
+    Job::parse(&answer)
 }
 
 /// Waits until a job has ended well.

@@ -135,16 +135,16 @@ impl Cluster {
 
     /// `sbatch` with these arguments; the number of the job.
     pub(crate) fn submit<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<u32> {
-        let told = capture(self.command("sbatch").arg("--parsable").args(arguments))?;
+        let output = capture(self.command("sbatch").arg("--parsable").args(arguments))?;
         // In a federation `;` and the name of the cluster follow.
-        let number = told.trim().split(';').next().unwrap_or_default();
-        number.parse().with_context(|| format!("`sbatch --parsable` wrote `{}`", told.trim()))
+        let number = output.trim().split(';').next().unwrap_or_default();
+        number.parse().with_context(|| format!("`sbatch --parsable` wrote `{}`", output.trim()))
     }
 
     /// All jobs there ever were, an array's tasks one by one.
     pub(crate) fn tasks(&self) -> Result<Vec<Task>> {
-        let told = self.call("squeue", ["--noheader", "--array", "--states=all", "--Format", FORMAT])?;
-        told.lines().map(Task::parse).collect()
+        let output = self.call("squeue", ["--noheader", "--array", "--states=all", "--Format", FORMAT])?;
+        output.lines().map(Task::parse).collect()
     }
 
     /// The tasks of one job, in their order.
@@ -174,9 +174,9 @@ impl Cluster {
 
     /// In Slurm's words: `idle`, `mixed`, `allocated`, `draining`, `drained`, `down`, ...
     pub(crate) fn node_state(&self, node: &str) -> Result<String> {
-        let told = self.call("sinfo", ["--noheader", "--Node", "--format=%T", "--nodes", node])?;
+        let output = self.call("sinfo", ["--noheader", "--Node", "--format=%T", "--nodes", node])?;
         // A `*` marks a node that does not answer.
-        Ok(told.trim().into())
+        Ok(output.trim().into())
     }
 
     pub(crate) fn wait_for_node(&self, node: &str, state: &str) -> Result<()> {
@@ -223,7 +223,7 @@ impl Cluster {
     pub(crate) fn logs(&self) -> String {
         let daemons = self.daemons.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = self.call("squeue", ["--states=all", "--array"]).unwrap_or_default();
-        daemons.iter().map(Daemon::told).chain([queue]).collect()
+        daemons.iter().map(Daemon::log_tail).chain([queue]).collect()
     }
 }
 

@@ -20,12 +20,12 @@ const POLICY: &str = "/usr/sbin/policy-rc.d";
 
 /// Installs what is missing, and nothing on a machine that has it all.
 pub(super) fn install() -> Result<()> {
-    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|p| found(p).is_none()).collect();
+    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|p| find_program(p).is_none()).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let by_hand = format!("`apt-get install --no-install-recommends {}` as root", PACKAGES.join(" "));
-    if found("apt-get").is_none() {
+    if find_program("apt-get").is_none() {
         bail!(
             "{} cannot be found, and there is no apt-get to install them; on Debian 12 it is {by_hand}",
             missing.join(", ")
@@ -36,7 +36,7 @@ pub(super) fn install() -> Result<()> {
     }
     println!("{} cannot be found; installing {}", missing.join(", "), PACKAGES.join(", "));
     let _quiet = NoServices::begin()?;
-    if !known()? {
+    if !are_known()? {
         stream(apt().args(["-qq", "update"]))?;
     }
     let arguments = ["-qq", "install", "-y", "--no-install-recommends"];
@@ -46,16 +46,16 @@ pub(super) fn install() -> Result<()> {
 }
 
 /// The full path of a program; daemons are in folders that not every user's `PATH` has.
-pub(super) fn found(program: &str) -> Option<PathBuf> {
+pub(super) fn find_program(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/usr/bin"].map(PathBuf::from);
     env::split_paths(&path).chain(system).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// Whether apt has heard of the packages; images often come without its lists.
-fn known() -> Result<bool> {
-    let told = capture(Command::new("apt-cache").args(["policy", "slurmd"]))?;
-    Ok(told.contains("Candidate:") && !told.contains("Candidate: (none)"))
+fn are_known() -> Result<bool> {
+    let policy = capture(Command::new("apt-cache").args(["policy", "slurmd"]))?;
+    Ok(policy.contains("Candidate:") && !policy.contains("Candidate: (none)"))
 }
 
 fn apt() -> Command {
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_program_is_found_where_the_path_says() {
-        assert!(found("sh").is_some_and(|file| file.ends_with("sh")));
-        assert_eq!(found("no-such-program-here"), None);
+        assert!(find_program("sh").is_some_and(|file| file.ends_with("sh")));
+        assert_eq!(find_program("no-such-program-here"), None);
     }
 }

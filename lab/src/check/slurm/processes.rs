@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::install::found;
+use super::install::find_program;
 use crate::shell::tail;
 
 /// A program in the foreground that writes to a log and ends with us, also when we are killed.
@@ -25,7 +25,7 @@ impl Daemon {
     /// It ends with the thread that started it.
     pub(super) fn start(name: &str, program: &str, arguments: &[&str], folder: &Path) -> Result<Daemon> {
         let log = folder.join(format!("{name}.log"));
-        let program = found(program).with_context(|| format!("`{program}` cannot be found"))?;
+        let program = find_program(program).with_context(|| format!("`{program}` cannot be found"))?;
         let to = File::create(&log)?;
         // Nobody runs our clean-up when Ctrl-C ends us; the kernel then ends the daemon.
         let child = Command::new("setpriv")
@@ -52,7 +52,7 @@ impl Daemon {
     }
 
     /// The last lines it wrote, under its name.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn log_tail(&self) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
         format!("-- {}\n{}\n", self.name, tail(&String::from_utf8_lossy(&log)))
     }
@@ -112,8 +112,8 @@ pub(super) fn signal(process: &str, name: &str) -> Result<()> {
 
 /// The processes, other than ours and those that have ended, whose environment names the configuration in `folder`.
 fn processes(folder: &Path) -> Vec<String> {
-    let mut wanted = b"SLURM_CONF=".to_vec();
-    wanted.extend(conf(folder).as_os_str().as_encoded_bytes());
+    let mut expected = b"SLURM_CONF=".to_vec();
+    expected.extend(conf(folder).as_os_str().as_encoded_bytes());
     let us = std::process::id().to_string();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -121,7 +121,7 @@ fn processes(folder: &Path) -> Vec<String> {
         .filter(|n| n.bytes().all(|b| b.is_ascii_digit()) && *n != us)
         .filter(|n| {
             let environment = fs::read(format!("/proc/{n}/environ")).unwrap_or_default();
-            environment.split(|&b| b == 0).any(|variable| variable == wanted)
+            environment.split(|&b| b == 0).any(|variable| variable == expected)
         })
         .collect()
 }

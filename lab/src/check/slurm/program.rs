@@ -49,8 +49,8 @@ impl Program<'_> {
     }
 
     pub(super) fn status(&self, out: &str) -> Result<Counts> {
-        let told: Value = serde_json::from_str(&self.run(["status", out, "--json"])?)?;
-        let count = |key: &str| number(&told[key]).with_context(|| format!("`ptsm status` has no `{key}`"));
+        let status: Value = serde_json::from_str(&self.run(["status", out, "--json"])?)?;
+        let count = |key: &str| number(&status[key]).with_context(|| format!("`ptsm status` has no `{key}`"));
         Ok(Counts { done: count("done")?, running: count("running")?, missing: count("missing")? })
     }
 
@@ -94,12 +94,12 @@ impl Program<'_> {
 
 impl Job {
     /// What `ptsm benchmark --launcher slurm --json` says.
-    pub(super) fn parse(told: &str) -> Result<Job> {
-        let document: Value = serde_json::from_str(told)?;
+    pub(super) fn parse(answer: &str) -> Result<Job> {
+        let document: Value = serde_json::from_str(answer)?;
         let job = |key: &str| document[key].as_str().and_then(|text| text.parse().ok());
         let all = (job("array"), job("collects"), number(&document["tasks"]));
         let (Some(array), Some(collects), Some(tasks)) = all else {
-            anyhow::bail!("`ptsm benchmark` said {told}");
+            anyhow::bail!("`ptsm benchmark` said {answer}");
         };
         Ok(Job { array, collects, tasks })
     }

@@ -19,9 +19,9 @@ exit $((SLURM_ARRAY_TASK_ID == 3 ? 5 : 0))
 pub(super) fn check(cluster: &Cluster) -> Result<()> {
     fs::write(cluster.folder().join("task.sh"), SCRIPT)?;
     let job = cluster.submit(["--array=0-3", "--output=%A_%a.out", "task.sh"])?;
-    let after = |how: &str| {
-        let dependency = format!("--dependency={how}:{job}");
-        cluster.submit([&dependency, "--output=%x.out", "--job-name", how, "--wrap", "echo done"])
+    let after = |dependency_kind: &str| {
+        let dependency = format!("--dependency={dependency_kind}:{job}");
+        cluster.submit([&dependency, "--output=%x.out", "--job-name", dependency_kind, "--wrap", "echo done"])
     };
     let (afterany, afterok) = (after("afterany")?, after("afterok")?);
     let tasks = all_run(cluster, job)?;

@@ -41,10 +41,10 @@ mod tests {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let mut still = StallTimer::new(start);
-        let mut asked = 0;
+        let mut looks = 0;
         let mut since = |seconds: u64, state: u32| {
             still.since(at(seconds), || {
-                asked += 1;
+                looks += 1;
                 state
             })
         };
@@ -54,6 +54,6 @@ mod tests {
         assert_eq!(since(200, 2).as_secs(), 0, "something has");
         assert_eq!(since(201, 3).as_secs(), 1);
         assert_eq!(since(300, 2).as_secs(), 100);
-        assert_eq!(asked, 4);
+        assert_eq!(looks, 4);
     }
 }

@@ -25,8 +25,8 @@ pub(super) struct Stopper {
 }
 
 impl Stopper {
-    /// Begins to stop the tasks of the benchmark in `folder` that are `wanted`. The folder need not be there yet.
-    pub(super) fn begin(folder: PathBuf, wanted: fn(u32) -> bool) -> Stopper {
+    /// Begins to stop the tasks of the benchmark in `folder` that are `selected`. The folder need not be there yet.
+    pub(super) fn begin(folder: PathBuf, selected: fn(u32) -> bool) -> Stopper {
         let (stopped, over) = (Arc::<Mutex<BTreeMap<u32, String>>>::default(), Arc::<AtomicBool>::default());
         let (known, end) = (stopped.clone(), over.clone());
         let look = move || {
@@ -34,7 +34,7 @@ impl Stopper {
                 for (task, process) in working(&folder) {
                     let mut known = held(&known);
                     // One that has just ended cannot be stopped any more.
-                    if wanted(task) && !known.contains_key(&task) && signal(&process, "STOP").is_ok() {
+                    if selected(task) && !known.contains_key(&task) && signal(&process, "STOP").is_ok() {
                         known.insert(task, process);
                     }
                 }

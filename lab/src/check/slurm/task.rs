@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_shape_is_told() {
+    fn a_line_of_another_shape_is_reported() {
         for line in ["", "slurm_load_jobs error", "1|2|RUNNING|node1|None|x|"] {
             assert!(Task::parse(line).unwrap_err().to_string().contains(line), "{line}");
         }

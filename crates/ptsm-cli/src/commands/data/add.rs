@@ -4,11 +4,11 @@ use ptsm::data::{AddOptions, AddReport, LoadOptions, add_folder_with};
 
 use crate::args::AddArgs;
 use crate::commands::Session;
-use crate::exit::told;
+use crate::exit::fail;
 use ptsm::eval::phrases::{count, subject_count};
 
 /// How many files that cannot be read are told of one by one.
-const TOLD: usize = 5;
+const LISTED: usize = 5;
 
 pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
     let known = AddOptions {
@@ -30,13 +30,13 @@ pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
     for note in &added.notes {
         session.output.note(format!("note: {note}"));
     }
-    for unreadable in added.unreadable.iter().take(TOLD) {
+    for unreadable in added.unreadable.iter().take(LISTED) {
         session.output.note(format!("note: not read: {}: {}", unreadable.file, unreadable.error));
     }
-    if added.unreadable.len() > TOLD {
+    if added.unreadable.len() > LISTED {
         session
             .output
-            .note(format!("note: and {} more, as the manifest says", added.unreadable.len() - TOLD));
+            .note(format!("note: and {} more, as the manifest says", added.unreadable.len() - LISTED));
     }
     session.output.result(text(&added), &added)
 }
@@ -47,7 +47,7 @@ fn labels(given: &[String]) -> anyhow::Result<Vec<(String, String)>> {
         Some((name, pattern)) if !name.trim().is_empty() && !pattern.trim().is_empty() => {
             Ok((name.trim().to_string(), pattern.trim().to_string()))
         }
-        _ => Err(told(
+        _ => Err(fail(
             format!("`--label {pair}` has no name and pattern"),
             "write `--label 'rest=*_rest.edf'`",
         )),

@@ -10,13 +10,13 @@ use serde_json::json;
 
 use crate::args::CheckArgs;
 use crate::commands::Session;
-use crate::exit::told;
+use crate::exit::fail;
 use ptsm::eval::load;
 use ptsm::eval::parse_pairs;
 use ptsm::eval::phrases::{count, subject_count};
 
 /// How many places of a problem, and how many event codes, are told one by one.
-const TOLD: usize = 10;
+const LISTED: usize = 10;
 
 pub(super) fn run(args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
     match Source::parse_with(&args.id, args.root.as_deref(), &parse_pairs(&args.with)?)? {
@@ -47,7 +47,7 @@ fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> any
     let damage = report.problems.iter().filter(|problem| problem.damage);
     let what: Vec<String> = damage.clone().map(|p| format!("{} ({})", p.what, p.cases.len())).collect();
     let advice = damage.map(|p| &*p.advice).next().unwrap_or_default();
-    Err(told(format!("{}: {}", report.name, what.join(", ")), advice))
+    Err(fail(format!("{}: {}", report.name, what.join(", ")), advice))
 }
 
 /// Trials that are epochs already: what is wrong is told while they are loaded.
@@ -77,7 +77,7 @@ fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Resul
     match loaded.duplicates.first() {
         None => Ok(()),
         Some(duplicate) => {
-            Err(told(format!("{}: {duplicate}", loaded.name), "leave one of them out with `--subjects`"))
+            Err(fail(format!("{}: {duplicate}", loaded.name), "leave one of them out with `--subjects`"))
         }
     }
 }
@@ -88,7 +88,7 @@ fn text(report: &CheckReport) -> String {
         let _ = writeln!(text, "left out: {subject}, {why}");
     }
     for problem in &report.problems {
-        text += &told_of(problem);
+        text += &describe(problem);
     }
     if report.problems.is_empty() {
         text += "\nnothing is wrong\n";
@@ -97,7 +97,7 @@ fn text(report: &CheckReport) -> String {
 }
 
 fn table(report: &CheckReport) -> Table {
-    let labels = report.people.iter().any(|subject| subject.label.is_some());
+    let labels = report.subjects.iter().any(|subject| subject.label.is_some());
     let mut columns = vec![Column::text("subject")];
     if labels {
         columns.push(Column::text("label"));
@@ -105,7 +105,7 @@ fn table(report: &CheckReport) -> Table {
     columns.extend(["sessions", "recordings", "minutes", "Hz", "channels"].map(Column::number));
     columns.extend(report.classes.iter().map(Column::number));
     columns.push(Column::number("problems"));
-    let rows = report.people.iter().map(|subject| {
+    let rows = report.subjects.iter().map(|subject| {
         let mut row = vec![subject.subject.to_string()];
         if labels {
             row.push(subject.label.clone().unwrap_or_default());
@@ -123,12 +123,12 @@ fn table(report: &CheckReport) -> Table {
         row
     });
     let rows = rows.collect();
-    let trials: usize = report.people.iter().flat_map(|subject| &subject.trials).sum();
-    let recordings: usize = report.people.iter().map(|subject| subject.recordings).sum();
+    let trials: usize = report.subjects.iter().flat_map(|subject| &subject.trials).sum();
+    let recordings: usize = report.subjects.iter().map(|subject| subject.recordings).sum();
     let note = format!(
         "{}: {}, {}, {}",
         report.name,
-        subject_count(report.people.len()),
+        subject_count(report.subjects.len()),
         count(recordings, "recording"),
         count(trials, "trial")
     );
@@ -141,20 +141,20 @@ fn events(report: &CheckReport) -> String {
         return String::new();
     }
     let each =
-        report.other_events.iter().take(TOLD).map(|other| format!("{} ({})", other.code, other.events));
-    let more = report.other_events.len().saturating_sub(TOLD);
+        report.other_events.iter().take(LISTED).map(|other| format!("{} ({})", other.code, other.events));
+    let more = report.other_events.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("events that begin no trial: {}{more}\n", each.collect::<Vec<_>>().join(", "))
 }
 
-fn told_of(problem: &Problem) -> String {
+fn describe(problem: &Problem) -> String {
     let mut text = format!("\n{}: {}\n", if problem.damage { "wrong" } else { "look" }, problem.what);
-    for case in problem.cases.iter().take(TOLD) {
+    for case in problem.cases.iter().take(LISTED) {
         let detail = if case.detail.is_empty() { String::new() } else { format!(": {}", case.detail) };
         let _ = writeln!(text, "  {}{detail}", case.place);
     }
-    if problem.cases.len() > TOLD {
-        let _ = writeln!(text, "  and {} more; `--json` has all", problem.cases.len() - TOLD);
+    if problem.cases.len() > LISTED {
+        let _ = writeln!(text, "  and {} more; `--json` has all", problem.cases.len() - LISTED);
     }
     let _ = writeln!(text, "  to do: {}", problem.advice);
     text

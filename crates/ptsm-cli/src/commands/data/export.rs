@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::args::ExportArgs;
 use crate::commands::Session;
-use crate::exit::told;
+use crate::exit::fail;
 use crate::output;
 
 pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
@@ -62,7 +62,7 @@ fn only_pipeline(set: &[String]) -> anyhow::Result<()> {
     let foreign = |pair: &&String| !pair.trim_start().starts_with("pipeline.");
     match set.iter().find(foreign) {
         None => Ok(()),
-        Some(pair) => Err(told(
+        Some(pair) => Err(fail(
             format!("`--set {pair}` is no setting of the pipeline"),
             "write `--set pipeline.window_s=[0,2]`; settings of decoders change nothing about epochs",
         )),

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use crate::args::GetArgs;
 use crate::commands::Session;
-use crate::exit::{Stopped, told};
+use crate::exit::{StoppedByUser, fail};
 use crate::progress;
 use ptsm::eval::phrases::{count, duration};
 use ptsm::eval::{Cancellation, parse_pairs};
 
 /// How many files that could not be had are told of one by one.
-const TOLD: usize = 5;
+const LISTED: usize = 5;
 
 pub(super) fn run(args: &GetArgs, session: &Session) -> anyhow::Result<()> {
     let recordings = recordings(args)?;
@@ -32,26 +32,26 @@ pub(super) fn run(args: &GetArgs, session: &Session) -> anyhow::Result<()> {
     }
     let settings =
         Settings { connections: args.connections.into(), mirror: args.mirror.clone(), ..Settings::default() };
-    let mut live = Live::new(&about.id, session);
+    let mut live = ProgressLine::new(&about.id, session);
     let report = download.run(&settings, &mut live)?;
     live.bar.finish_and_clear();
     for note in &report.notes {
         session.output.note(format!("note: {note}"));
     }
     if report.stopped {
-        return Err(Stopped("what has arrived stays, and the same command goes on with it").into());
+        return Err(StoppedByUser("what has arrived stays, and the same command goes on with it").into());
     }
     tell(&about, &download, &report, session)?;
     let failed: Vec<_> = report.failed().map(|(_, error)| error).collect();
     let Some(first) = failed.first() else { return Ok(()) };
     let mut message = format!("{} of {} could not be had:", failed.len(), count(report.files.len(), "file"));
-    for error in failed.iter().take(TOLD) {
+    for error in failed.iter().take(LISTED) {
         message += &format!("\n  {error}");
     }
-    if failed.len() > TOLD {
-        message += &format!("\n  and {} more; `--json` lists them all", failed.len() - TOLD);
+    if failed.len() > LISTED {
+        message += &format!("\n  and {} more; `--json` lists them all", failed.len() - LISTED);
     }
-    Err(told(message, first.hint().unwrap_or("give the same command again: it goes on where it was")))
+    Err(fail(message, first.hint().unwrap_or("give the same command again: it goes on where it was")))
 }
 
 /// The data set that is meant.
@@ -59,9 +59,9 @@ fn recordings(args: &GetArgs) -> anyhow::Result<Recordings> {
     match Source::parse_with(&args.id, Some(&args.out), &parse_pairs(&args.with)?)? {
         Source::Recordings(recordings) => Ok(recordings),
         Source::Simulated { .. } => {
-            Err(told("`simulated` is not downloaded", "`ptsm data simulate --out DIR` writes it"))
+            Err(fail("`simulated` is not downloaded", "`ptsm data simulate --out DIR` writes it"))
         }
-        Source::File(_) | Source::Folder(_) => Err(told(
+        Source::File(_) | Source::Folder(_) => Err(fail(
             format!("`{}` is no data set that is published", args.id),
             "`ptsm data list` has those that are",
         )),
@@ -174,7 +174,7 @@ fn below<'a>(folder: &Path, path: &'a Path) -> &'a Path {
 }
 
 /// The live line: bytes, files, speed, time left.
-struct Live<'a> {
+struct ProgressLine<'a> {
     bar: ProgressBar,
     cancellation: &'a Cancellation,
     /// When how many bytes had been received, over the last seconds.
@@ -184,10 +184,10 @@ struct Live<'a> {
 /// How long a speed is measured.
 const RECENT: Duration = Duration::from_secs(10);
 
-impl<'a> Live<'a> {
-    fn new(title: &str, session: &'a Session) -> Live<'a> {
+impl<'a> ProgressLine<'a> {
+    fn new(title: &str, session: &'a Session) -> ProgressLine<'a> {
         let bar = progress::bar(session.output, title, 1, "{prefix} [{bar:16}] {wide_msg}");
-        Live { bar, cancellation: &session.env.cancellation, recent: VecDeque::new() }
+        ProgressLine { bar, cancellation: &session.env.cancellation, recent: VecDeque::new() }
     }
 
     /// Bytes per second.
@@ -202,7 +202,7 @@ impl<'a> Live<'a> {
     }
 }
 
-impl DownloadObserver for Live<'_> {
+impl DownloadObserver for ProgressLine<'_> {
     fn progress(&mut self, progress: &DownloadProgress) {
         let speed = self.speed(progress.received);
         self.bar.set_length(progress.size.unwrap_or(0).max(1));

@@ -57,8 +57,8 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
             text += &format!("  {what:<10} {words}\n");
         }
     };
-    if about.people > 0 {
-        say("subjects", &about.people.to_string());
+    if about.subject_count > 0 {
+        say("subjects", &about.subject_count.to_string());
     }
     say("licence", &about.licence);
     say("cite", &about.citation);

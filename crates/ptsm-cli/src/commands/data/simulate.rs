@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::args::{Format, SimulateArgs};
 use crate::commands::Session;
-use crate::exit::told;
+use crate::exit::fail;
 use ptsm::eval::phrases::count;
 
 pub(super) fn run(args: &SimulateArgs, session: &Session) -> anyhow::Result<()> {
@@ -16,7 +16,7 @@ pub(super) fn run(args: &SimulateArgs, session: &Session) -> anyhow::Result<()> 
         Some("erp") => Some(SimulatedTask::Erp),
         Some("attention") => Some(SimulatedTask::Attention),
         Some(other) => {
-            return Err(told(format!("there is no task `{other}`"), "give `imagery`, `erp` or `attention`"));
+            return Err(fail(format!("there is no task `{other}`"), "give `imagery`, `erp` or `attention`"));
         }
     };
     let mut cohort = match &args.config {

@@ -75,13 +75,13 @@ impl Arrays {
 
 const CHANNELS: [&str; 5] = ["C3", "Cz", "C4", "P3", "P4"];
 
-/// People whose rhythm over one hand area is weaker than over the other, one way for each class.
-pub(crate) fn people(subjects: usize, each: usize, effect: f64) -> Arrays {
-    other_people(1, subjects, each, effect)
+/// Subjects whose rhythm over one hand area is weaker than over the other, one way for each class.
+pub(crate) fn cohort(subjects: usize, each: usize, effect: f64) -> Arrays {
+    cohort_of_seed(1, subjects, each, effect)
 }
 
-/// The same of another seed: other people.
-pub(crate) fn other_people(seed: u64, subjects: usize, each: usize, effect: f64) -> Arrays {
+/// The same of another seed: other subjects.
+pub(crate) fn cohort_of_seed(seed: u64, subjects: usize, each: usize, effect: f64) -> Arrays {
     let mut random = random(seed);
     let n = subjects * each;
     let mut x = vec![];

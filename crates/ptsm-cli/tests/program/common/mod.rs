@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-pub(crate) use data::{Arrays, other_people, people, random};
+pub(crate) use data::{Arrays, cohort, cohort_of_seed, random};
 pub(crate) use refused::{Case, check};
 
 /// Settings that make PTSM a network of a few thousand weights.
@@ -37,10 +37,10 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
-    /// One with `a.npz`: 8 people, 16 trials of each.
+    /// One with `a.npz`: 8 subjects, 16 trials of each.
     pub(crate) fn with_data() -> Place {
         let place = Place::new();
-        people(8, 16, 0.6).write(&place.path("a.npz"));
+        cohort(8, 16, 0.6).write(&place.path("a.npz"));
         place
     }
 

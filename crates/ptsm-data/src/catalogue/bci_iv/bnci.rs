@@ -43,8 +43,8 @@ pub(super) fn read(
         if !chosen.contains(&session) {
             continue;
         }
-        let who = RecordingId { subject: item.subject, session, run };
-        parts.push(part(set, path, &record, &starts, who, drops(options), pipeline)?);
+        let id = RecordingId { subject: item.subject, session, run };
+        parts.push(part(set, path, &record, &starts, id, drops(options), pipeline)?);
     }
     if at == 0 {
         return Err(refuse(path, "has no run with trials"));
@@ -61,7 +61,7 @@ fn part(
     path: &Path,
     record: &Record<'_>,
     starts: &[u32],
-    who: RecordingId,
+    id: RecordingId,
     drop: bool,
     pipeline: &Pipeline,
 ) -> Result<RecordingPart> {
@@ -119,7 +119,7 @@ fn part(
     if recording.events.len() < inside {
         note_gaps(&mut notes, path, inside - recording.events.len());
     }
-    Ok(RecordingPart { who, signal: SignalData::Recording(recording), notes })
+    Ok(RecordingPart { id, signal: SignalData::Recording(recording), notes })
 }
 
 fn note_gaps(notes: &mut Vec<String>, path: &Path, cues: usize) {

@@ -44,9 +44,9 @@ pub(super) fn cues(
     if cues.is_empty() {
         return Err(refuse(path, format!("has no cue: no event {FIRST_CUE} and following, none {HIDDEN}")));
     }
-    let told = labels.map(|labels| read(set, labels)).transpose()?;
-    let classes: Vec<Option<usize>> = match (&told, labels) {
-        (Some(told), Some(labels)) => merge(path, labels, &cues, starts, told)?,
+    let file_labels = labels.map(|labels| read(set, labels)).transpose()?;
+    let classes: Vec<Option<usize>> = match (&file_labels, labels) {
+        (Some(file_labels), Some(labels)) => merge(path, labels, &cues, starts, file_labels)?,
         _ => cues.iter().map(|cue| cue.class).collect(),
     };
     let name = disk::file_name(path);
@@ -115,19 +115,23 @@ fn merge(
     labels: &Path,
     cues: &[Cue],
     starts: usize,
-    told: &[usize],
+    file_labels: &[usize],
 ) -> Result<Vec<Option<usize>>> {
-    let by_start = told.len() != cues.len();
-    if by_start && told.len() != starts {
-        let message =
-            format!("holds {} labels for {} cues of {}", told.len(), cues.len(), disk::file_name(path));
+    let by_start = file_labels.len() != cues.len();
+    if by_start && file_labels.len() != starts {
+        let message = format!(
+            "holds {} labels for {} cues of {}",
+            file_labels.len(),
+            cues.len(),
+            disk::file_name(path)
+        );
         return Err(refuse(labels, message));
     }
     cues.iter()
         .enumerate()
         .map(|(i, cue)| {
             let at = if by_start { cue.start.map(|(number, _)| number) } else { Some(i) };
-            let label = at.and_then(|at| told.get(at)).copied();
+            let label = at.and_then(|at| file_labels.get(at)).copied();
             match (cue.class, label) {
                 (Some(class), Some(label)) if class != label => Err(refuse(
                     labels,

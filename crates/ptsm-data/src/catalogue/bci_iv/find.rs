@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ptsm_signal::SubjectId;
 
-use super::PEOPLE;
+use super::SUBJECT_COUNT;
 use super::graz::{Graz, SessionHalf};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
 use crate::catalogue::{DataSetFiles, Options, RecordingItem, matlab};
@@ -32,7 +32,7 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<DataSet
     let classes = set.classes.iter().map(|(_, class)| class.to_string()).collect();
     let mut found = DataSetFiles { classes, doubled: present.doubled.clone(), ..DataSetFiles::default() };
     let (mut both, mut anybody) = (false, false);
-    for subject in 1..=PEOPLE {
+    for subject in 1..=SUBJECT_COUNT {
         let Some(sibling) = present.of(subject) else { continue };
         anybody = true;
         for half in SessionHalf::ALL {
@@ -72,7 +72,7 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<DataSet
     if !anybody {
         let halves = SessionHalf::ALL.into_iter().filter(|&half| !set.chosen(half, options).is_empty());
         let halves: Vec<SessionHalf> = halves.collect();
-        let all = (1..=PEOPLE).flat_map(|subject| halves.iter().map(move |&half| (subject, half)));
+        let all = (1..=SUBJECT_COUNT).flat_map(|subject| halves.iter().map(move |&half| (subject, half)));
         let file = |(subject, half)| (SubjectId(subject), PathBuf::from(set.mat(subject, half)));
         found.missing = all.map(file).collect();
     }
@@ -86,7 +86,7 @@ impl FoundFiles {
         for path in files(set.id, root, &[".mat", ".gdf"])? {
             let name = file_name(&path);
             let Some(file) = Name::parse(set, &name) else { continue };
-            if !(1..=PEOPLE).contains(&file.subject) {
+            if !(1..=SUBJECT_COUNT).contains(&file.subject) {
                 continue;
             }
             let is_mat = name.to_lowercase().ends_with(".mat");

@@ -68,9 +68,9 @@ pub(super) fn read(
         let signal = join(rate_hz, &channels, &recording.samples, here, &pieces, &used)
             .map_err(|error| Error::Signal { place: path.display().to_string(), error })?;
         inside += signal.events.len();
-        let who = RecordingId { subject: item.subject, session: item.session, run: parts.len() as u32 + 1 };
+        let id = RecordingId { subject: item.subject, session: item.session, run: parts.len() as u32 + 1 };
         parts.push(RecordingPart {
-            who,
+            id,
             signal: SignalData::Recording(signal),
             notes: std::mem::take(&mut notes),
         });

@@ -23,7 +23,7 @@ use graz::Graz;
 pub(super) use graz::{A, B};
 
 /// Subjects of each set, numbered from 1.
-const PEOPLE: u32 = 9;
+const SUBJECT_COUNT: u32 = 9;
 /// The rate of all files.
 const RATE_HZ: f64 = 250.0;
 
@@ -33,7 +33,7 @@ impl DataSet for Graz {
         DataSetInfo {
             id: self.id.into(),
             title: self.title.into(),
-            people: PEOPLE,
+            subject_count: SUBJECT_COUNT,
             licence: "CC BY-ND 4.0 (BNCI Horizon 2020)".into(),
             citation: self.citation.into(),
             home: "https://bnci-horizon-2020.eu/database/data-sets".into(),

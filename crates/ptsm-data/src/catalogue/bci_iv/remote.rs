@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ptsm_signal::SubjectId;
 
-use super::PEOPLE;
+use super::SUBJECT_COUNT;
 use super::graz::{Graz, SessionHalf};
 use crate::catalogue::Options;
 use crate::download::{Checksum, RemoteFile};
@@ -22,5 +22,8 @@ pub(super) fn remote(set: &Graz, options: &Options) -> Vec<RemoteFile> {
             checksum: Checksum::Unpublished,
         }
     };
-    (1..=PEOPLE).flat_map(|subject| halves.iter().map(move |&half| (subject, half))).map(file).collect()
+    (1..=SUBJECT_COUNT)
+        .flat_map(|subject| halves.iter().map(move |&half| (subject, half)))
+        .map(file)
+        .collect()
 }

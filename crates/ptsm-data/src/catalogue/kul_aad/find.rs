@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ptsm_signal::SubjectId;
 
-use super::{CLASSES, ID, PEOPLE};
+use super::{CLASSES, ID, SUBJECT_COUNT};
 use crate::catalogue::disk::{file_name, files, numbers, once, size};
 use crate::catalogue::{DataSetFiles, RecordingItem, UNPUBLISHED};
 use crate::download::{Checksum, RemoteFile};
@@ -17,14 +17,14 @@ pub(super) fn find(root: &Path) -> Result<DataSetFiles> {
     all.sort_by_key(|path| path.components().any(|part| part.as_os_str() == UNPUBLISHED));
     let named = all.into_iter().filter_map(|path| {
         let [subject] = numbers("S+.mat", &file_name(&path))?[..] else { return None };
-        (1..=PEOPLE).contains(&subject).then_some((subject, path))
+        (1..=SUBJECT_COUNT).contains(&subject).then_some((subject, path))
     });
     let (present, twice) = once(named);
     let classes = CLASSES.map(String::from).to_vec();
     let mut found = DataSetFiles { classes, ..DataSetFiles::default() };
     found.doubled = twice.into_iter().map(|(subject, path)| (SubjectId(subject), path)).collect();
     if present.is_empty() {
-        found.missing = (1..=PEOPLE).map(|subject| (SubjectId(subject), place(subject))).collect();
+        found.missing = (1..=SUBJECT_COUNT).map(|subject| (SubjectId(subject), place(subject))).collect();
     }
     found.items = present
         .into_iter()
@@ -49,7 +49,7 @@ pub(super) fn remote() -> Vec<RemoteFile> {
         path: place(subject),
         checksum: Checksum::Unpublished,
     };
-    (1..=PEOPLE).map(file).collect()
+    (1..=SUBJECT_COUNT).map(file).collect()
 }
 
 fn place(subject: u32) -> PathBuf {

@@ -20,7 +20,7 @@ use crate::error::Result;
 /// What is typed.
 const ID: &str = "kul-aad";
 /// Subjects, S1 to S16.
-const PEOPLE: u32 = 16;
+const SUBJECT_COUNT: u32 = 16;
 /// The side that is listened to.
 const CLASSES: [&str; 2] = ["left", "right"];
 
@@ -61,7 +61,7 @@ impl DataSet for KulAad {
         DataSetInfo {
             id: ID.into(),
             title: "KU Leuven auditory attention: which of two stories, left or right, is listened to".into(),
-            people: PEOPLE,
+            subject_count: SUBJECT_COUNT,
             licence: "CC BY-NC 4.0 (check the record)".into(),
             citation: "Das, Francart and Bertrand, Auditory Attention Detection Dataset KULeuven, doi:10.5281/zenodo.4004271; \
                        Biesmans et al. 2017, doi:10.1109/TNSRE.2016.2571900; Das et al. 2016, \

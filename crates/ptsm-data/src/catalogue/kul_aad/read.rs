@@ -43,11 +43,11 @@ pub(super) fn read(
         notes.push(format!("{name}: trials have no numbers of their own and are counted from 1"));
     }
     let mut parts = vec![];
-    let wanted = |trial: &Trial<'_>| options.get("experiments") != "12" || trial.experiment != 3;
+    let is_selected = |trial: &Trial<'_>| options.get("experiments") != "12" || trial.experiment != 3;
     // Where there is nothing to cut, the first trial is there to be told of.
-    let nothing = !all.iter().any(wanted);
+    let nothing = !all.iter().any(is_selected);
     for (i, trial) in all.into_iter().enumerate() {
-        if !(wanted(&trial) || nothing && i == 0) {
+        if !(is_selected(&trial) || nothing && i == 0) {
             continue;
         }
         let run = trial.id.filter(|_| numbered).unwrap_or(i as u32 + 1);
@@ -61,9 +61,9 @@ pub(super) fn read(
         } else if recording.events.is_empty() {
             notes.push(format!("{name}, trial {run}: too short for a window"));
         }
-        let who = RecordingId { subject: item.subject, session: item.session, run };
+        let id = RecordingId { subject: item.subject, session: item.session, run };
         parts.push(RecordingPart {
-            who,
+            id,
             signal: SignalData::Recording(recording),
             notes: std::mem::take(&mut notes),
         });

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::SubjectId;
 
 use super::experiment::Experiment;
-use super::{PEOPLE, Phase};
+use super::{Phase, SUBJECT_COUNT};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
 use crate::catalogue::{DataSetFiles, Options, RecordingItem};
 use crate::download::{Checksum, RemoteFile};
@@ -21,7 +21,8 @@ pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<D
     let pattern = format!("sess##_subj##_EEG_{}.mat", set.tag);
     let named = files(set.id, root, &[".mat"])?.into_iter().filter_map(|path| {
         let [session, subject] = numbers(&pattern, &file_name(&path))?[..] else { return None };
-        ((1..=2).contains(&session) && (1..=PEOPLE).contains(&subject)).then_some(((subject, session), path))
+        ((1..=2).contains(&session) && (1..=SUBJECT_COUNT).contains(&subject))
+            .then_some(((subject, session), path))
     });
     let (present, twice) = once(named);
     let classes = set.classes.iter().map(|class| class.to_string()).collect();
@@ -42,7 +43,7 @@ pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<D
     }
     if present.is_empty() {
         let file = |(subject, session)| (SubjectId(subject), place(set, session, subject));
-        found.missing = wanted(options).map(file).collect();
+        found.missing = selected_sessions(options).map(file).collect();
     }
     Ok(found)
 }
@@ -55,7 +56,7 @@ pub(super) fn remote(set: &Experiment, options: &Options) -> Vec<RemoteFile> {
         path: place(set, session, subject),
         checksum: Checksum::Unpublished,
     };
-    wanted(options).map(file).collect()
+    selected_sessions(options).map(file).collect()
 }
 
 fn items(set: &Experiment, subject: u32, session: u32, path: &Path, options: &Options) -> Vec<RecordingItem> {
@@ -81,9 +82,9 @@ fn sessions(options: &Options) -> &'static [u32] {
 }
 
 /// Everybody and every session that was chosen.
-fn wanted(options: &Options) -> impl Iterator<Item = (u32, u32)> {
+fn selected_sessions(options: &Options) -> impl Iterator<Item = (u32, u32)> {
     let sessions = sessions(options);
-    (1..=PEOPLE).flat_map(move |subject| sessions.iter().map(move |&session| (subject, session)))
+    (1..=SUBJECT_COUNT).flat_map(move |subject| sessions.iter().map(move |&session| (subject, session)))
 }
 
 /// Where the publisher has a file.

@@ -20,7 +20,7 @@ use experiment::Experiment;
 pub(super) use experiment::{ERP, IMAGERY, SSVEP};
 
 /// Subjects, numbered from 1.
-const PEOPLE: u32 = 54;
+const SUBJECT_COUNT: u32 = 54;
 
 /// One half of a session's recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl DataSet for Experiment {
         DataSetInfo {
             id: self.id.into(),
             title: self.title.into(),
-            people: PEOPLE,
+            subject_count: SUBJECT_COUNT,
             licence: "GigaDB publishes data as CC0, catalogues say GPL-3.0 (the toolbox's licence): do not pass it on".into(),
             citation: "Lee et al. 2019, GigaScience 8(5) giz002, doi:10.1093/gigascience/giz002; data doi:10.5524/100542"
                 .into(),

@@ -66,8 +66,8 @@ pub(super) fn read(set: &Experiment, item: &RecordingItem, pipeline: &Pipeline) 
     let channels = used.into_iter().map(|c| channels[c].clone()).collect();
     let recording = Recording::new(rate_hz, channels, samples, events)
         .map_err(|error| Error::Signal { place: item.place(), error })?;
-    let who = RecordingId { subject: item.subject, session: item.session, run: item.run };
-    Ok(RecordingPart { who, signal: SignalData::Recording(recording), notes })
+    let id = RecordingId { subject: item.subject, session: item.session, run: item.run };
+    Ok(RecordingPart { id, signal: SignalData::Recording(recording), notes })
 }
 
 /// Numbers with strokes between them.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::SubjectId;
 
 use super::chosen::RunSelection;
-use super::{ID, PEOPLE};
+use super::{ID, SUBJECT_COUNT};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
 use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::error::Result;
 pub(super) fn find(root: &Path, chosen: &RunSelection) -> Result<DataSetFiles> {
     let named = files(ID, root, &[".edf"])?.into_iter().filter_map(|path| {
         let [subject, run] = numbers("S###R##.edf", &file_name(&path))?[..] else { return None };
-        ((1..=PEOPLE).contains(&subject) && (1..=14).contains(&run)).then_some(((subject, run), path))
+        ((1..=SUBJECT_COUNT).contains(&subject) && (1..=14).contains(&run)).then_some(((subject, run), path))
     });
     let (present, twice) = once(named);
     let mut found = DataSetFiles { classes: chosen.classes.clone(), ..DataSetFiles::default() };
@@ -41,14 +41,14 @@ pub(super) fn find(root: &Path, chosen: &RunSelection) -> Result<DataSetFiles> {
     }
     if present.is_empty() {
         found.missing =
-            wanted(chosen).map(|(subject, run)| (SubjectId(subject), place(subject, run))).collect();
+            selected_runs(chosen).map(|(subject, run)| (SubjectId(subject), place(subject, run))).collect();
     }
     Ok(found)
 }
 
 /// Every run that was chosen, of all subjects who are not left out.
-pub(super) fn wanted(chosen: &RunSelection) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let subjects = (1..=PEOPLE).filter(|&subject| chosen.excluded(subject).is_none());
+pub(super) fn selected_runs(chosen: &RunSelection) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let subjects = (1..=SUBJECT_COUNT).filter(|&subject| chosen.excluded(subject).is_none());
     subjects.flat_map(|subject| chosen.runs.iter().map(move |&run| (subject, run)))
 }
 

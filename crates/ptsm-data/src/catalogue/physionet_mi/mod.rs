@@ -21,7 +21,7 @@ use chosen::RunSelection;
 /// What is typed.
 const ID: &str = "physionet-mi";
 /// Subjects, S001 to S109.
-const PEOPLE: u32 = 109;
+const SUBJECT_COUNT: u32 = 109;
 
 /// The data set.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl DataSet for PhysionetMi {
         DataSetInfo {
             id: ID.into(),
             title: "PhysioNet EEG Motor Movement/Imagery: left or right fist, both fists or both feet".into(),
-            people: PEOPLE,
+            subject_count: SUBJECT_COUNT,
             licence: "Open Data Commons Attribution 1.0 (ODC-By)".into(),
             citation: "Schalk et al. 2004, BCI2000, doi:10.1109/TBME.2004.827072; Goldberger et al. 2000, PhysioNet, \
                        doi:10.1161/01.CIR.101.23.e215; data doi:10.13026/C28G6P"
@@ -124,8 +124,8 @@ impl DataSet for PhysionetMi {
 
     fn excluded(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {
         let chosen = RunSelection::new(options)?;
-        let known =
-            (1..=PEOPLE).filter_map(|subject| Some((SubjectId(subject), chosen.excluded(subject)?.into())));
+        let known = (1..=SUBJECT_COUNT)
+            .filter_map(|subject| Some((SubjectId(subject), chosen.excluded(subject)?.into())));
         Ok(known.collect())
     }
 

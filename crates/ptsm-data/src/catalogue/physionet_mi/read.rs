@@ -68,8 +68,8 @@ pub(super) fn read(item: &RecordingItem, pipeline: &Pipeline) -> Result<Recordin
         notes.push(format!("{name}: {outside} trials begin after the last sample"));
     }
     notes.extend(unchanging(&recording, pipeline).map(|note| format!("{name}: {note}")));
-    let who = RecordingId { subject: item.subject, session: item.session, run: item.run };
-    Ok(RecordingPart { who, signal: SignalData::Recording(recording), notes })
+    let id = RecordingId { subject: item.subject, session: item.session, run: item.run };
+    Ok(RecordingPart { id, signal: SignalData::Recording(recording), notes })
 }
 
 /// What an event of a run means.
@@ -87,7 +87,7 @@ fn class(run: u32, code: &str) -> Option<&'static str> {
 /// Where each of the 64 channels is in a file.
 fn places(opened: &RecordingFile) -> Result<Vec<usize>, String> {
     let names: Vec<String> = opened.signals().iter().map(|s| ptsm_signal::normalise(&s.name)).collect();
-    let place = |wanted: &&str| names.iter().position(|name| name == wanted);
+    let place = |expected: &&str| names.iter().position(|name| name == expected);
     let missing: Vec<&str> = EEGMMIDB.iter().filter(|name| place(name).is_none()).copied().collect();
     if !missing.is_empty() {
         return Err(format!(

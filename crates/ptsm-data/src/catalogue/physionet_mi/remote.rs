@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ptsm_signal::SubjectId;
 
 use super::chosen::RunSelection;
-use super::find::{place, wanted};
+use super::find::{place, selected_runs};
 use crate::download::{Checksum, RemoteFile};
 
 /// What PhysioNet publishes of every file: its hash and path.
@@ -30,19 +30,19 @@ pub(super) fn remote(chosen: &RunSelection) -> Vec<RemoteFile> {
                 .map_or(Checksum::Unpublished, |sum| Checksum::Sha256(sum.to_string())),
         }
     };
-    wanted(chosen).map(file).collect()
+    selected_runs(chosen).map(file).collect()
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::{CHOICES, ID, PEOPLE};
+    use super::super::{CHOICES, ID, SUBJECT_COUNT};
     use super::*;
     use crate::catalogue::Options;
 
     #[test]
     fn every_file_has_a_hash() {
-        assert_eq!(SHA256.len(), PEOPLE as usize * 14);
+        assert_eq!(SHA256.len(), SUBJECT_COUNT as usize * 14);
         let with = [("classes", "4"), ("exclude", "none")].map(|(n, v)| (n.to_string(), v.to_string()));
         let chosen = RunSelection::new(&Options::new(ID, CHOICES, &with).unwrap()).unwrap();
         let all = remote(&chosen);

@@ -1,7 +1,7 @@
 //! A manifest for a folder of recordings: what is in it, whose it is, and which events there are.
 
 mod codes;
-mod guess;
+mod inference;
 mod look;
 mod matlab;
 mod tables;
@@ -20,7 +20,7 @@ use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, memory};
 use crate::walk::{WalkOrder, name, walk};
 use look::{AmbiguousKey, InspectedRecording, look};
-use write::{Listed, Plan};
+use write::{ManifestEntry, Plan};
 
 /// Folders are looked into so deep.
 const DEEPEST: usize = 16;
@@ -32,7 +32,7 @@ pub struct AddReport {
     pub manifest: PathBuf,
     /// How many recordings it lists.
     pub recordings: usize,
-    /// How many people they are of.
+    /// How many subjects they are of.
     pub subjects: usize,
     /// Every event code.
     pub events: Vec<EventCode>,
@@ -211,21 +211,26 @@ fn add_here(
         ));
     }
     let paths: Vec<String> = read.iter().map(|(path, _)| path.clone()).collect();
-    let (whose, how) = guess::guess(&paths);
+    let (whose, numbering) = inference::infer_owners(&paths);
     let looks: Vec<(&str, &InspectedRecording)> =
         read.iter().map(|(path, look)| (path.as_str(), look)).collect();
     let events = codes::codes(&looks);
     let first_table = from_tables.iter().flatten().next().cloned();
     let each = read.iter().zip(&whose).zip(from_tables);
     let mut recordings: Vec<_> = each
-        .map(|(((path, look), whose), events)| Listed { file: from_home(path), whose: *whose, look, events })
+        .map(|(((path, look), whose), events)| ManifestEntry {
+            file: from_home(path),
+            whose: *whose,
+            look,
+            events,
+        })
         .collect();
-    recordings.sort_by_key(|Listed { whose, .. }| (whose.subject, whose.session, whose.run));
+    recordings.sort_by_key(|ManifestEntry { whose, .. }| (whose.subject, whose.session, whose.run));
     let plan = Plan {
         manifest: &manifest.display().to_string(),
         title: &title,
         recordings,
-        how,
+        numbering,
         codes: &events,
         apart_s: codes::apart_s(&looks, &events),
         unreadable: &unreadable,

@@ -6,7 +6,7 @@ use super::super::matrix::{Rows, Variables, written};
 use super::super::scan::suited;
 use super::super::words::Words;
 use super::codes::EventCode;
-use super::guess::{NumberingSource, RecordingOwner};
+use super::inference::{NumberingSource, RecordingOwner};
 use super::look::InspectedRecording;
 use super::matlab::remark;
 
@@ -15,8 +15,8 @@ pub(super) struct Plan<'a> {
     /// What `files:` is followed by.
     pub(super) manifest: &'a str,
     pub(super) title: &'a str,
-    pub(super) recordings: Vec<Listed<'a>>,
-    pub(super) how: NumberingSource,
+    pub(super) recordings: Vec<ManifestEntry<'a>>,
+    pub(super) numbering: NumberingSource,
     pub(super) codes: &'a [EventCode],
     /// Seconds between events, typically.
     pub(super) apart_s: Option<f64>,
@@ -29,7 +29,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// A recording of the manifest.
-pub(super) struct Listed<'a> {
+pub(super) struct ManifestEntry<'a> {
     /// From the manifest's folder on.
     pub(super) file: String,
     pub(super) whose: RecordingOwner,
@@ -49,7 +49,7 @@ impl Plan<'_> {
         text += &self.electrodes();
         let mat = self.common();
         text += &mat.as_ref().map(|mat| self.mat(mat)).unwrap_or_default();
-        let how = match self.how {
+        let numbering = match self.numbering {
             NumberingSource::Numbers => {
                 "Subjects, sessions and runs are as the names of files and folders tell them."
             }
@@ -62,7 +62,7 @@ impl Plan<'_> {
                  # all files of one person; somebody who is learnt from and tested spoils every score."
             }
         };
-        let _ = write!(text, "# {how}\n\n");
+        let _ = write!(text, "# {numbering}\n\n");
         self.recordings.iter().for_each(|listed| text += &entry(listed, mat.as_ref()));
         if !self.unreadable.is_empty() {
             text += "# Not read:\n";
@@ -239,8 +239,8 @@ impl Plan<'_> {
     }
 }
 
-fn entry(listed: &Listed<'_>, common: Option<&Variables>) -> String {
-    let Listed { file, whose, look, events } = listed;
+fn entry(listed: &ManifestEntry<'_>, common: Option<&Variables>) -> String {
+    let ManifestEntry { file, whose, look, events } = listed;
     let seconds = look.rate_hz.map(|rate| look.length as f64 / rate);
     let rate = look.rate_hz.map_or_else(|| "unknown rate".into(), |rate| format!("{rate} Hz"));
     let long = seconds.map_or_else(|| format!("{} samples", look.length), |s| format!("{} s", rounded(s)));

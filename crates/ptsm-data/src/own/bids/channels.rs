@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_taken_only_when_asked_for() {
+    fn other_names_are_taken_only_when_requested() {
         let table = TextTable::parse("name\ttype\nC3\tEEG\nC4\tMISC\n");
         let mut signals = counted(&["A1x", "A2x"]);
         assert!(apply(&mut signals, &table, false)[0].contains("mismatch=rename"));

@@ -93,7 +93,7 @@ fn is(typed: &str, label: &str) -> bool {
 }
 
 /// The classes that are asked for; none where every event is one.
-pub(super) fn given(id: &str, options: &Options) -> Result<Option<Classes>> {
+pub(super) fn requested_classes(id: &str, options: &Options) -> Result<Option<Classes>> {
     match options.get("classes") {
         "" => Ok(None),
         text => Classes::parse(text).map(Some).map_err(|message| Error::Source {
@@ -190,9 +190,9 @@ mod tests {
     #[test]
     fn classes_without_events_are_refused_with_the_events_there_are() {
         let codes = scan(&["T0", "T1", "T2"]);
-        let wanted = |text| Classes::parse(text).unwrap();
-        assert_eq!(names("x", Some(&wanted("r:T2,l:T1")), &codes).unwrap(), ["r", "l"]);
-        let error = names("x", Some(&wanted("l:T1,r:T3")), &codes).unwrap_err();
+        let classes = |text| Classes::parse(text).unwrap();
+        assert_eq!(names("x", Some(&classes("r:T2,l:T1")), &codes).unwrap(), ["r", "l"]);
+        let error = names("x", Some(&classes("l:T1,r:T3")), &codes).unwrap_err();
         assert_eq!(error.to_string(), "data `x`: no event stands for class `r`");
         assert!(error.hint().unwrap().contains("T0 (3), T1 (3), T2 (3)"));
     }

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_recording_wins_and_differences_are_told() {
+    fn the_recording_wins_and_differences_are_reported() {
         assert!(
             notes(&mut file(), json!({"SamplingFrequency": 100.01, "PowerLineFrequency": "n/a"})).is_empty()
         );

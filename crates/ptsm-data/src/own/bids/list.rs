@@ -13,51 +13,53 @@ use crate::error::{Error, Result};
 use crate::walk::{name, natural};
 
 /// What can be read, and what cannot.
-pub(super) struct Listed {
+pub(super) struct RecordingList {
     pub(super) items: Vec<RecordingItem>,
     pub(super) missing: Vec<(SubjectId, PathBuf)>,
     pub(super) notes: Vec<String>,
 }
 
-/// Which person each number stands for.
+/// Which subject each number stands for.
 pub(super) fn labels(root: &Path) -> Vec<(SubjectId, String)> {
     let tree = Tree::new(root);
-    let numbers = numbers(tree.people.iter().map(String::as_str));
+    let numbers = numbers(tree.subject_labels.iter().map(String::as_str));
     numbers.into_iter().map(|(label, number)| (SubjectId(number), label)).collect()
 }
 
 /// Lists what was chosen.
-pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
+pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<RecordingList> {
     let tree = Tree::new(root);
     if tree.recordings.is_empty() {
         return Err(nothing(root, id, &tree));
     }
     // Numbers are of everybody there is a folder of, so that they stay the same whatever is chosen and fetched.
-    let subjects = numbers(tree.people.iter().map(String::as_str));
+    let subjects = numbers(tree.subject_labels.iter().map(String::as_str));
     let of = |key: &'static str, default: &'static str| {
         move |named: &BidsFile| named.entities.get(key).unwrap_or(default).to_string()
     };
     let (task, session, run) = (of("task", ""), of("ses", "1"), of("run", "1"));
     let all: Vec<(String, String, String, &BidsFile)> =
         tree.recordings.iter().map(|named| (task(named), session(named), run(named), named)).collect();
-    let wanted = ["task", "sessions", "runs"].map(|name| LabelChoice::new(options, name));
+    let choices = ["task", "sessions", "runs"].map(|name| LabelChoice::new(options, name));
     let present: [BTreeSet<&str>; 3] = [
         all.iter().map(|(task, ..)| task.as_str()).collect(),
         all.iter().map(|(_, session, ..)| session.as_str()).collect(),
         all.iter().map(|(_, _, run, _)| run.as_str()).collect(),
     ];
-    for (wanted, present) in wanted.iter().zip(&present) {
-        wanted.check(id, present)?;
+    for (choice, present) in choices.iter().zip(&present) {
+        choice.check(id, present)?;
     }
     let sessions = numbers(present[1].iter().copied());
     let runs = numbers(present[2].iter().copied());
 
     let mut chosen: Vec<(u32, u32, u32, &str, &BidsFile)> = all
         .iter()
-        .filter(|(task, session, run, _)| wanted[0].has(task) && wanted[1].has(session) && wanted[2].has(run))
+        .filter(|(task, session, run, _)| {
+            choices[0].has(task) && choices[1].has(session) && choices[2].has(run)
+        })
         .map(|(task, session, run, named)| {
-            let person = subjects.get(&named.person).copied().unwrap_or(0);
-            (person, sessions[session], runs[run], task.as_str(), *named)
+            let subject = subjects.get(&named.subject_label).copied().unwrap_or(0);
+            (subject, sessions[session], runs[run], task.as_str(), *named)
         })
         .collect();
     let file = |named: &BidsFile| name(&named.path);
@@ -76,11 +78,11 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
     let whose = |path: &PathBuf| {
         let inside = path.strip_prefix(root).ok()?;
         let folder = inside.iter().next()?.to_string_lossy();
-        let person = subjects.get(folder.strip_prefix("sub-")?)?;
-        Some((SubjectId(*person), inside.to_path_buf()))
+        let subject = subjects.get(folder.strip_prefix("sub-")?)?;
+        Some((SubjectId(*subject), inside.to_path_buf()))
     };
     let missing = tree.not_fetched.iter().chain(&tree.listed).filter_map(whose).collect();
-    Ok(Listed { items, missing, notes })
+    Ok(RecordingList { items, missing, notes })
 }
 
 /// Items in their order. Recordings of one session that share a run (another task, another part) are numbered on.
@@ -92,22 +94,22 @@ fn items(
     let mut counts: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
     chosen
         .iter()
-        .for_each(|&(person, session, run, ..)| *counts.entry((person, session, run)).or_default() += 1);
+        .for_each(|&(subject, session, run, ..)| *counts.entry((subject, session, run)).or_default() += 1);
     let shared: BTreeSet<(u32, u32)> = counts
         .iter()
         .filter(|(_, count)| **count > 1)
-        .map(|((person, session, _), _)| (*person, *session))
+        .map(|((subject, session, _), _)| (*subject, *session))
         .collect();
-    if let Some((person, session)) = shared.first() {
-        let first = SubjectId(*person);
+    if let Some((subject, session)) = shared.first() {
+        let first = SubjectId(*subject);
         notes.push(format!(
             "recordings that share a run are numbered on ({} sessions, session {session} of {first} is the first)",
             shared.len()
         ));
     }
     let mut next: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    let item = |&(person, session, run, _, named): &(u32, u32, u32, &str, &BidsFile)| {
-        let counted = next.entry((person, session)).or_default();
+    let item = |&(subject, session, run, _, named): &(u32, u32, u32, &str, &BidsFile)| {
+        let counted = next.entry((subject, session)).or_default();
         *counted += 1;
         let mut files = vec![named.path.clone()];
         files.extend(
@@ -123,9 +125,9 @@ fn items(
                 .map(PathBuf::from),
         );
         RecordingItem {
-            subject: SubjectId(person),
+            subject: SubjectId(subject),
             session,
-            run: if shared.contains(&(person, session)) { *counted } else { run },
+            run: if shared.contains(&(subject, session)) { *counted } else { run },
             files,
             part: String::new(),
             memory: 0,
@@ -188,7 +190,7 @@ fn nothing(root: &Path, id: &str, tree: &Tree) -> Error {
             format!("its recordings are of an unsupported kind, such as {}", first.display()),
             "BIDS allows .edf, .bdf, .vhdr and .set; others can be listed in a manifest: `ptsm data add DIR`",
         )
-    } else if tree.people.is_empty() {
+    } else if tree.subject_labels.is_empty() {
         (
             format!("{} has no folder `sub-..`", root.display()),
             "give the folder that holds `dataset_description.json` and `sub-..`",

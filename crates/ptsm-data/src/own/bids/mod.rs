@@ -1,7 +1,7 @@
 //! `bids:DIR`: a folder in the Brain Imaging Data Structure (versions 1.9 and 1.10), read leniently.
 //!
 //! Recordings are `sub-*/**/eeg/*_eeg.{edf,bdf,vhdr,set}`. Tables beside and above them say what events, channels and electrodes
-//! are. Folders of derivatives are passed over. People are numbered; their labels stay here.
+//! are. Folders of derivatives are passed over. Subjects are numbered; their labels stay here.
 
 mod channels;
 mod choose;
@@ -108,7 +108,7 @@ impl DataSet for Bids {
 
     fn find(&self, _root: &Path, options: &Options) -> Result<DataSetFiles> {
         let listed = list::list(&self.root, &self.id, options)?;
-        let given = choose::given(&self.id, options)?;
+        let given = choose::requested_classes(&self.id, options)?;
         let scan = self.scan(options)?;
         let mut items = listed.items;
         scan.complete(&mut items);
@@ -145,7 +145,7 @@ impl DataSet for Bids {
                 });
             }
         }
-        let classes = choose::given(&self.id, options)?;
+        let classes = choose::requested_classes(&self.id, options)?;
         scan.part(file, item, pipeline, classes.as_ref()).map(|part| vec![part])
     }
 

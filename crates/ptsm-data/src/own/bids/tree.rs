@@ -24,8 +24,8 @@ const POINTER: u64 = 32 << 10;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BidsFile {
     pub(super) path: PathBuf,
-    /// The label of the person in whose folder it is; empty above all of them.
-    pub(super) person: String,
+    /// The label of the subject in whose folder it is; empty above all of them.
+    pub(super) subject_label: String,
     pub(super) entities: Entities,
 }
 
@@ -42,8 +42,8 @@ pub(super) struct Tree {
     pub(super) listed: Vec<PathBuf>,
     /// Folders that cannot be looked into.
     pub(super) closed: Vec<PathBuf>,
-    /// Labels of people, as their folders have them.
-    pub(super) people: Vec<String>,
+    /// Labels of subjects, as their folders have them.
+    pub(super) subject_labels: Vec<String>,
     root: PathBuf,
     /// What belongs to recordings.
     beside: Vec<PathBuf>,
@@ -68,25 +68,25 @@ impl Tree {
                     .is_ok_and(|inner| !inner.iter().any(|part| NOT_RAW.iter().any(|not| part == *not)))
             };
             tree.sort(walked.files.into_iter().filter(raw).collect(), &label);
-            tree.people.push(label);
+            tree.subject_labels.push(label);
         }
         tree.unsupported.extend(tree.headless());
         tree.listed = tree.absent();
         tree
     }
 
-    fn sort(&mut self, files: Vec<PathBuf>, person: &str) {
+    fn sort(&mut self, files: Vec<PathBuf>, subject_label: &str) {
         for path in files {
-            let (entities, person) = (Entities::parse(&name(&path)), person.to_string());
+            let (entities, subject_label) = (Entities::parse(&name(&path)), subject_label.to_string());
             let recording = RECORDINGS.contains(&&*entities.extension);
             let in_place = path.parent().is_some_and(|folder| name(folder) == "eeg");
             if entities.suffix == "eeg" && in_place && recording {
                 match whole(&path) {
-                    true => self.recordings.push(BidsFile { path, person, entities }),
+                    true => self.recordings.push(BidsFile { path, subject_label, entities }),
                     false => self.not_fetched.push(path),
                 }
             } else if ["tsv", "json"].contains(&&*entities.extension) {
-                self.sidecars.push(BidsFile { path, person, entities });
+                self.sidecars.push(BidsFile { path, subject_label, entities });
             } else if entities.suffix == "eeg" && in_place {
                 match BESIDE.contains(&&*entities.extension) {
                     true => self.beside.push(path),

@@ -132,7 +132,7 @@ pub(in super::super) fn replace(file: &mut RecordingFile, path: &Path, columns: 
     let mut events: Vec<Event> =
         file.events().iter().filter(|event| technical(&event.code)).cloned().collect();
     let kept = events.len();
-    let told = match is_event_list(path) {
+    let listed = match is_event_list(path) {
         true => listed(file, path, &mut events)?,
         false => {
             let table = TextTable::read_any(path)?;
@@ -140,13 +140,13 @@ pub(in super::super) fn replace(file: &mut RecordingFile, path: &Path, columns: 
             tabled(file, &table, &meaning, &mut events).map_err(refuse)?
         }
     };
-    let outside = told - (events.len() - kept);
+    let outside = listed - (events.len() - kept);
     if outside > 0 {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         // Names of files may name people: only what they end in is told.
         let ending = name.rsplit('.').next().unwrap_or_default();
         file.add_note(format!(
-            "{outside} of {told} events of its .{ending} table lie outside of the recording and are not used"
+            "{outside} of {listed} events of its .{ending} table lie outside of the recording and are not used"
         ));
     }
     events.sort_by_key(|event| event.sample);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_without_a_moment_or_a_label_are_told() {
+    fn tables_without_a_moment_or_a_label_are_reported() {
         for (text, columns, says, hints) in [
             (
                 "a,b\n1,2\n",

@@ -123,8 +123,8 @@ impl Files {
 
     /// What the manifest says of a recording.
     fn entry(&self, item: &RecordingItem) -> Result<&Entry> {
-        let who = |entry: &Entry| (SubjectId(entry.subject), entry.session, entry.run);
-        let own = |entry: &&Entry| who(entry) == (item.subject, item.session, item.run);
+        let identity = |entry: &Entry| (SubjectId(entry.subject), entry.session, entry.run);
+        let own = |entry: &&Entry| identity(entry) == (item.subject, item.session, item.run);
         self.manifest
             .recordings
             .iter()

@@ -360,8 +360,8 @@ mod tests {
         assert_eq!(manifest.task, TaskDeclaration::of(Paradigm::MotorImagery).swapping("left", "right"));
         // Classes keep the order they are written in.
         assert_eq!(manifest.classes.names(), ["right", "left"]);
-        let who: Vec<_> = manifest.recordings.iter().map(|e| (e.subject, e.session, e.run)).collect();
-        assert_eq!(who, [(1, 1, 1), (1, 1, 2), (1, 1, 3), (2, 3, 2)]);
+        let owners: Vec<_> = manifest.recordings.iter().map(|e| (e.subject, e.session, e.run)).collect();
+        assert_eq!(owners, [(1, 1, 1), (1, 1, 2), (1, 1, 3), (2, 3, 2)]);
         let [d, a, c, b] = &manifest.recordings[..] else { panic!("not four") };
         assert_eq!((d.path.as_path(), a.rate_hz), (Path::new("folder/d.edf"), Some(250.0)));
         assert_eq!(a.mat.as_ref().unwrap().samples.as_deref(), Some("y"));

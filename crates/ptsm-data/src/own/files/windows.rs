@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_cannot_be_are_told() {
+    fn windows_that_cannot_be_are_reported() {
         for text in [
             "length_s = 0",
             "length_s = -1",

@@ -111,10 +111,10 @@ pub(super) fn infer(
     match &fitting(dims, labels, names)[..] {
         [one] => return Ok(one.to_vec()),
         [] => {
-            let mut wanted: Vec<String> =
+            let mut expected: Vec<String> =
                 labels.map(|labels| format!("{labels} labels")).into_iter().collect();
-            wanted.extend(names.map(|names| format!("{names} names of channels")));
-            let message = format!("is {}, which does not fit {}", sizes(dims), wanted.join(" and "));
+            expected.extend(names.map(|names| format!("{names} names of channels")));
+            let message = format!("is {}, which does not fit {}", sizes(dims), expected.join(" and "));
             let hint = "say in `[mat]` what its dimensions are, `axes = [\"trials\", \"channels\", \"time\"]`, and give one label per epoch";
             return Err((message, hint.into()));
         }
@@ -168,8 +168,8 @@ impl Layout {
             })
             .collect();
         let kept = |dim: usize| (0..dims[dim]).filter(move |&at| without != Some((dim, at)));
-        let along = |wanted: MatrixAxis| {
-            let dim = axes.iter().position(|axis| *axis == wanted);
+        let along = |axis_kind: MatrixAxis| {
+            let dim = axes.iter().position(|axis| *axis == axis_kind);
             dim.map_or_else(|| vec![0], |dim| kept(dim).map(|at| at * strides[dim]).collect())
         };
         // The first of the dimensions that count epochs runs slowest.
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_clear_is_told_with_the_sizes() {
+    fn what_is_not_clear_is_reported_with_the_sizes() {
         let (message, hint) = infer(&[40, 64, 512], None, None).unwrap_err();
         assert!(message.contains("is 40 x 64 x 512"), "{message}");
         assert!(hint.contains("axes = [\"trials\", \"channels\", \"time\"]"), "{hint}");

@@ -168,7 +168,7 @@ impl ValuePlace {
     pub(super) fn follow(&self, mut value: Value, path: &Path) -> Result<Value> {
         let mut so_far = ValuePlace { variable: self.variable.clone(), steps: vec![] };
         for step in &self.steps {
-            value = taken(value, step).map_err(|(message, hint)| Error::Content {
+            value = take_step(value, step).map_err(|(message, hint)| Error::Content {
                 path: path.to_path_buf(),
                 message: format!("has no `{self}`: `{so_far}` {message}"),
                 hint: Some(hint),
@@ -180,7 +180,7 @@ impl ValuePlace {
 }
 
 /// One step into a value. What does not fit is told with what to do.
-fn taken(value: Value, step: &Step) -> Result<Value, (String, String)> {
+fn take_step(value: Value, step: &Step) -> Result<Value, (String, String)> {
     let kind = described(&value);
     let count = value.count();
     match (step, value) {

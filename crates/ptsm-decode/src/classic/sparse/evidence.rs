@@ -417,7 +417,7 @@ mod tests {
             let (kept, filters) = Sparse { weights: last.weights.clone() }.filters().unwrap();
             close(kept.as_slice(), &[-0.62977266, 1.4312963], 1e-7);
             assert_eq!(filters.shape(), (2, 3));
-            let wanted = [
+            let expected = [
                 0.9814404941,
                 -1.220238475,
                 0.9654182819,
@@ -427,7 +427,7 @@ mod tests {
                 1.021173337,
                 -1.04331426,
             ];
-            close(&scores(last, &test), &wanted, 1e-8);
+            close(&scores(last, &test), &expected, 1e-8);
         }
         assert!(matches!(SparseEvidence::new(train, 3).unwrap().form, EvidenceForm::Entries { .. }));
     }
@@ -447,7 +447,7 @@ mod tests {
         close(&last.weights.as_slice()[..3], &[0.7127287604, 0.09004965583, 0.04681717085], 1e-8);
         let (kept, _) = Sparse { weights: last.weights.clone() }.filters().unwrap();
         close(kept.as_slice(), &[-0.33201657, -0.17902796, 0.051472065, 0.10728179, 0.76928815], 1e-7);
-        let wanted = [
+        let expected = [
             0.9095781725,
             -1.124619531,
             0.8546671234,
@@ -457,7 +457,7 @@ mod tests {
             0.8823186787,
             -1.016782029,
         ];
-        close(&scores(last, &test), &wanted, 1e-8);
+        close(&scores(last, &test), &expected, 1e-8);
     }
 
     #[test]
@@ -493,8 +493,8 @@ mod tests {
         let train = rows(&moments.iter().map(|m| features.vector(m).unwrap()).collect::<Vec<_>>());
         let steps = all_steps(&SparseEvidence::new(train, 3).unwrap(), labels(12));
         let found = &steps.last().unwrap().weights;
-        let wanted = DMatrix::from_fn(3, 3, |a, b| W[3 * order[a] + order[b]]);
-        close(found.as_slice(), wanted.as_slice(), 1e-8);
+        let expected = DMatrix::from_fn(3, 3, |a, b| W[3 * order[a] + order[b]]);
+        close(found.as_slice(), expected.as_slice(), 1e-8);
     }
 
     /// Noise would fall below any number, and the loss without end.

@@ -110,9 +110,9 @@ mod tests {
         );
         let delayed = spd::mean_euclid(&moments(&train_trials(), 2, 1)).unwrap();
         let first: Vec<f64> = delayed.row(0).iter().copied().collect();
-        let wanted =
+        let expected =
             [0.1847297381, 0.001245446738, -0.007721728588, 0.1574669314, 0.003866267965, 0.008153986743];
-        close(&first, &wanted, 1e-9);
+        close(&first, &expected, 1e-9);
     }
 
     #[test]

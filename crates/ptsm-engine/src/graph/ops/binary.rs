@@ -85,7 +85,7 @@ impl Operation for Binary {
 
     fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
         let (a, b, d, g) = (at.inputs[0], at.inputs[1], at.grad, at.graph);
-        let da = if at.wanted[0] {
+        let da = if at.requires_grad[0] {
             let raw = match self.0 {
                 BinaryKind::Add | BinaryKind::Sub => d,
                 BinaryKind::Mul => g.mul(d, b)?,
@@ -95,7 +95,7 @@ impl Operation for Binary {
         } else {
             None
         };
-        let db = if at.wanted[1] {
+        let db = if at.requires_grad[1] {
             let raw = match self.0 {
                 BinaryKind::Add => d,
                 BinaryKind::Sub => g.negate(d)?,

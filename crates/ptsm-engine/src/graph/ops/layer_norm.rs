@@ -59,9 +59,12 @@ impl Operation for LayerNorm {
 
     fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
         let (x, scale, g, eps) = (at.inputs[0], at.inputs[1], at.graph, self.eps);
-        let dx =
-            if at.wanted[0] { Some(g.apply(LayerNormInput { eps }, &[x, scale, at.grad])?) } else { None };
-        if !at.wanted[1] && !at.wanted[2] {
+        let dx = if at.requires_grad[0] {
+            Some(g.apply(LayerNormInput { eps }, &[x, scale, at.grad])?)
+        } else {
+            None
+        };
+        if !at.requires_grad[1] && !at.requires_grad[2] {
             return Ok(vec![dx, None, None]);
         }
         let sums = g.apply(LayerNormSums { eps }, &[x, at.grad])?;

@@ -98,9 +98,9 @@ impl Operation for Reshape {
 
     fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
         let [x] = operands(inputs)?;
-        let wanted = self.shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
-        if wanted != Some(count(x)) {
-            let has = wanted.map_or("too many".into(), |n| n.to_string());
+        let expected = self.shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
+        if expected != Some(count(x)) {
+            let has = expected.map_or("too many".into(), |n| n.to_string());
             return Err(format!("{x:?} has {} elements, {:?} has {has}", count(x), self.shape));
         }
         Ok(self.shape.clone())
@@ -261,9 +261,13 @@ impl Operation for Concat {
     fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
         let mut start = 0;
         let mut grads = Vec::new();
-        for (&input, &wanted) in at.inputs.iter().zip(at.wanted) {
+        for (&input, &requires_grad) in at.inputs.iter().zip(at.requires_grad) {
             let length = at.graph.shape(input)[self.axis];
-            grads.push(if wanted { Some(at.graph.slice(at.grad, self.axis, start, length)?) } else { None });
+            grads.push(if requires_grad {
+                Some(at.graph.slice(at.grad, self.axis, start, length)?)
+            } else {
+                None
+            });
             start += length;
         }
         Ok(grads)

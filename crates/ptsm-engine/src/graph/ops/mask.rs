@@ -51,9 +51,17 @@ impl Operation for OuterMask {
     fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
         let (x, space, time, g) = (at.inputs[0], at.inputs[1], at.inputs[2], at.graph);
         Ok(vec![
-            if at.wanted[0] { Some(g.apply(OuterMask, &[at.grad, space, time])?) } else { None },
-            if at.wanted[1] { Some(g.apply(OuterMaskGrad::Space, &[x, time, at.grad])?) } else { None },
-            if at.wanted[2] { Some(g.apply(OuterMaskGrad::Time, &[x, space, at.grad])?) } else { None },
+            if at.requires_grad[0] { Some(g.apply(OuterMask, &[at.grad, space, time])?) } else { None },
+            if at.requires_grad[1] {
+                Some(g.apply(OuterMaskGrad::Space, &[x, time, at.grad])?)
+            } else {
+                None
+            },
+            if at.requires_grad[2] {
+                Some(g.apply(OuterMaskGrad::Time, &[x, space, at.grad])?)
+            } else {
+                None
+            },
         ])
     }
 

@@ -114,12 +114,12 @@ impl Operation for MatMul {
         let (a, b, d) = (at.inputs[0], at.inputs[1], at.grad);
         let (ta, tb) = (self.transpose_a, self.transpose_b);
         let g = at.graph;
-        let da = match (at.wanted[0], ta) {
+        let da = match (at.requires_grad[0], ta) {
             (false, _) => None,
             (true, false) => Some(g.matmul(d, b, false, !tb)?),
             (true, true) => Some(g.matmul(b, d, tb, true)?),
         };
-        let db = match (at.wanted[1], tb) {
+        let db = match (at.requires_grad[1], tb) {
             (false, _) => None,
             (true, false) => Some(g.matmul(a, d, !ta, false)?),
             (true, true) => Some(g.matmul(d, a, true, ta)?),

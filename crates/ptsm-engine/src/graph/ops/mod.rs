@@ -87,7 +87,7 @@ pub(crate) struct Backward<'a> {
     /// The gradient of the loss with respect to that result.
     pub(crate) grad: Id,
     /// Operands whose gradient is asked for.
-    pub(crate) wanted: &'a [bool],
+    pub(crate) requires_grad: &'a [bool],
 }
 
 /// One run of one operation for one replica.

@@ -301,10 +301,10 @@ impl Operation for Normalise {
             return Err(at.graph.misfit(self.name(), "takes 4 operands".into()));
         };
         let g = at.graph;
-        let affine = at.wanted[2] || at.wanted[3];
+        let affine = at.requires_grad[2] || at.requires_grad[3];
         let mut inputs = vec![x, moments, scale, shift, at.grad];
         let mut grads = vec![None; 4];
-        if affine || (self.batch && at.wanted[0]) {
+        if affine || (self.batch && at.requires_grad[0]) {
             let sums = g.apply(NormaliseSums(*self), &inputs)?;
             inputs.push(sums);
             let c = g.shape(scale)[0];
@@ -315,7 +315,7 @@ impl Operation for Normalise {
                 }
             }
         }
-        if at.wanted[0] {
+        if at.requires_grad[0] {
             let inputs = if self.batch { &inputs[..] } else { &inputs[..5] };
             grads[0] = Some(g.apply(NormaliseInput(*self), inputs)?);
         }

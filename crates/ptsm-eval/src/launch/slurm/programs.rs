@@ -40,7 +40,7 @@ pub(super) fn queued(jobs: &[&str], cluster: &[String]) -> Result<Option<String>
     let arguments = ["--noheader", "--format=%F %T", "--jobs", &jobs.join(",")];
     let output = start(program("squeue").args(arguments).args(cluster))?;
     if !output.status.success() {
-        let said = said(&output);
+        let said = complaint(&output);
         if said.contains(FORGOTTEN) {
             return Ok(None);
         }
@@ -68,7 +68,7 @@ fn call(command: &mut Command) -> Result<Output> {
         return Ok(output);
     }
     Err(Error::request(
-        format!("`{}` refused: {}", command.get_program().to_string_lossy(), said(&output)),
+        format!("`{}` refused: {}", command.get_program().to_string_lossy(), complaint(&output)),
         "see whether the options given with `--sbatch` fit this cluster",
     ))
 }
@@ -85,7 +85,7 @@ fn start(command: &mut Command) -> Result<Output> {
 }
 
 /// Its complaint in one line.
-fn said(output: &Output) -> String {
+fn complaint(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     match text.trim() {
         "" => output.status.to_string(),

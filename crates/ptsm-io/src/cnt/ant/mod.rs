@@ -14,7 +14,7 @@ mod samples;
 pub(super) use self::events::SideFiles;
 use self::header::Head;
 use self::riff::Chunk;
-use self::samples::Packed;
+use self::samples::PackedBlocks;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
 use crate::recording_file::{RawHeader, RecordingFile, Segment};
@@ -26,7 +26,7 @@ pub(super) fn parse(bytes: Bytes, beside: &SideFiles, place: &Place) -> Result<R
     let head = Head::read(file.needed(b"eeph")?.data(), place)?;
     let events = events::read(&file, beside, &head, place, &mut notes)?;
     let raw = file.list(b"raw3")?;
-    let packed = Packed::new(&raw, &head, place)?;
+    let packed = PackedBlocks::new(&raw, &head, place)?;
     header::tell_scales(&head.channels, &mut notes);
     let mut signals: Vec<_> = head.channels.iter().map(|channel| channel.signal(&head)).collect();
     signals.iter_mut().for_each(|signal| signal.samples = packed.length);

@@ -44,14 +44,14 @@ pub(super) fn unpack(bytes: &[u8], before: &[i32], to: &mut [i32]) -> Option<usi
             difference = bits.signed(many)?;
         }
         let last = to[i - 1];
-        let foretold = match method {
+        let predicted = match method {
             TIME => last,
             TIME2 if i == 1 => last,
             TIME2 => last.wrapping_mul(2).wrapping_sub(to[i - 2]),
             CHANNEL => last.wrapping_add(before[i]).wrapping_sub(before[i - 1]),
             _ => return None,
         };
-        to[i] = foretold.wrapping_add(difference);
+        to[i] = predicted.wrapping_add(difference);
     }
     Some(bits.at.div_ceil(8))
 }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_from_what_was_foretold() {
+    fn differences_are_from_what_was_predicted() {
         let narrow = |method: i64, few: i64, many: i64| {
             Writer::default().put(method, 4).put(few % 16, 4).put(many % 16, 4).put(-100, 16)
         };

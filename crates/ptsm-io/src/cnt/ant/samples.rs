@@ -10,7 +10,7 @@ use crate::limit::few_enough;
 use crate::recording_file::Samples;
 
 /// The blocks of a recording.
-pub(super) struct Packed {
+pub(super) struct PackedBlocks {
     blocks: Vec<Block>,
     /// Samples of a block; the last one has fewer.
     each: usize,
@@ -28,9 +28,9 @@ struct Block {
     size: usize,
 }
 
-impl Packed {
+impl PackedBlocks {
     /// Checks that all blocks are there and large enough for their samples, which have a bit at least.
-    pub(super) fn new(raw: &Chunk, head: &Head, place: &Place) -> Result<Packed> {
+    pub(super) fn new(raw: &Chunk, head: &Head, place: &Place) -> Result<PackedBlocks> {
         let channels = head.channels.len();
         let data = raw.needed(b"data")?;
         let refuse =
@@ -81,31 +81,31 @@ impl Packed {
             }
         }
         let gains = head.channels.iter().map(|channel| channel.gain().1).collect();
-        Ok(Packed { blocks, each, order: sequence, gains, length, place: place.clone() })
+        Ok(PackedBlocks { blocks, each, order: sequence, gains, length, place: place.clone() })
     }
 
     /// Samples of the file these blocks are in.
-    pub(super) fn over(self, bytes: Bytes) -> Unpacked {
-        Unpacked { packed: self, bytes }
+    pub(super) fn over(self, bytes: Bytes) -> PackedSamples {
+        PackedSamples { packed: self, bytes }
     }
 }
 
 /// Samples of a file.
-pub(super) struct Unpacked {
-    packed: Packed,
+pub(super) struct PackedSamples {
+    packed: PackedBlocks,
     bytes: Bytes,
 }
 
-impl Samples for Unpacked {
+impl Samples for PackedSamples {
     fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
-        let Packed { blocks, each, order, gains, length, place } = &self.packed;
+        let PackedBlocks { blocks, each, order, gains, length, place } = &self.packed;
         let n = to.len() / signals.len();
         // Where each channel is wanted; a channel may be wanted twice. What comes after the last wanted one is not unpacked.
         let mut rows: Vec<Vec<usize>> = vec![vec![]; order.len()];
         signals.iter().enumerate().for_each(|(row, &signal)| rows[signal].push(row));
         let until = order.iter().rposition(|&channel| !rows[channel].is_empty()).map_or(0, |at| at + 1);
-        let wanted = first / each..(first + n).div_ceil(*each);
-        for (Block { at, size }, k) in blocks[wanted.clone()].iter().zip(wanted) {
+        let needed = first / each..(first + n).div_ceil(*each);
+        for (Block { at, size }, k) in blocks[needed.clone()].iter().zip(needed) {
             let begin = k * each;
             let samples = (length - begin).min(*each);
             let (from, end) = (first.max(begin), (first + n).min(begin + samples));

@@ -52,13 +52,13 @@ pub(super) fn plans(rate_hz: f64, segments: &[Range<usize>], channels: usize) ->
     let most_samples = MOST_RECORD_BYTES / (2 * channels);
     let mut plans = vec![];
     for samples in 1..=most_samples {
-        let wanted_s = samples as f64 / rate_hz;
+        let exact_s = samples as f64 / rate_hz;
         // Most numbers are too far from any of eight characters; to see that takes no text.
-        let off_hz = samples as f64 / rounded(wanted_s) - rate_hz;
+        let off_hz = samples as f64 / rounded(exact_s) - rate_hz;
         if off_hz.abs() > 1e-8 * rate_hz || length / samples + segments.len() > MOST_RECORDS {
             continue;
         }
-        let Some(duration) = nearest(wanted_s) else { continue };
+        let Some(duration) = nearest(exact_s) else { continue };
         let Ok(record_s) = duration.parse::<f64>() else { continue };
         let read_hz = rate_of(samples, record_s);
         if (read_hz - rate_hz).abs() > 1e-9 * rate_hz || record_s == 0.0 {

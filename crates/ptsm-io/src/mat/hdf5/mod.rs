@@ -40,9 +40,9 @@ impl std::fmt::Debug for Hdf5 {
 }
 
 /// Mapped bytes as HDF5 reads them.
-struct Mapped(Arc<Bytes>);
+struct MappedBytes(Arc<Bytes>);
 
-impl Source for Mapped {
+impl Source for MappedBytes {
     fn len(&self) -> u64 {
         self.0.len() as u64
     }
@@ -69,7 +69,7 @@ impl Hdf5 {
         // Windows that follow one another share chunks.
         let cache = ChunkCacheConfig::new().with_max_bytes(16 << 20).with_max_slots(256);
         let options = FileAccessProperties::new().with_chunk_cache(cache);
-        let file = File::from_source_with_options(Mapped(bytes.clone()), options).map_err(fault)?;
+        let file = File::from_source_with_options(MappedBytes(bytes.clone()), options).map_err(fault)?;
         let (length, whole) = (bytes.len() as u64, file.superblock().eof_address);
         if length < whole {
             let message = format!("the file ends here; it should have {whole} bytes");

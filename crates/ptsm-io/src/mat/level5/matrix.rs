@@ -92,7 +92,7 @@ impl<'a, 'w> Reader<'a, 'w> {
         let fields = self.field_names(end)?;
         let count = self.size(&head.dims, fields.len(), end)?;
         let mut path = path.to_vec();
-        let wanted: Vec<FieldDetail> = fields
+        let details: Vec<FieldDetail> = fields
             .iter()
             .map(|field| {
                 path.push(field);
@@ -103,7 +103,7 @@ impl<'a, 'w> Reader<'a, 'w> {
             .collect();
         let mut values = vec![];
         for _ in 0..count {
-            for (field, &want) in fields.iter().zip(&wanted) {
+            for (field, &want) in fields.iter().zip(&details) {
                 path.push(field);
                 values.push(self.inner(end, &path, want, depth)?);
                 path.pop();

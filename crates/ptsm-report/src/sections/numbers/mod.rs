@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::read::JsonReader;
-use self::rounded::Rounded;
+use self::rounded::RoundedNumbers;
 use super::Material;
 use ptsm_eval::{Error, ErrorContext, Result};
 
@@ -40,8 +40,12 @@ struct Document<M> {
 impl Material {
     /// The text of its file.
     pub fn to_numbers(&self) -> Result<Vec<u8>> {
-        let document =
-            Document { kind: KIND.into(), format: FORMAT, version: VERSION.into(), material: Rounded(self) };
+        let document = Document {
+            kind: KIND.into(),
+            format: FORMAT,
+            version: VERSION.into(),
+            material: RoundedNumbers(self),
+        };
         let mut text =
             serde_json::to_vec(&document).while_doing(|| "the numbers cannot be written down".into())?;
         text.push(b'\n');
@@ -120,22 +124,22 @@ mod tests {
     #[test]
     fn every_figure_has_a_name_that_its_section_declares() {
         let material = Material::from_numbers(&golden()).unwrap();
-        let mut drawn = 0;
+        let mut sections = 0;
         for kind in super::super::SECTIONS {
             let page = super::super::build(&material, &[kind], false);
             for (name, _) in super::super::figures(&page) {
                 assert!(kind.may_draw(&name), "`{name}` is not among the figures of `{}`", kind.name);
-                drawn += 1;
+                sections += 1;
             }
         }
-        assert!(drawn > 30, "{drawn}");
+        assert!(sections > 30, "{sections}");
     }
 
     #[test]
     fn numbers_are_rounded_and_none_is_lost() {
         let values =
             [1.0 / 3.0, 123_456_789.0, -0.0, 1.23456789e-20, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
-        let text = serde_json::to_string(&Rounded(&values)).unwrap();
+        let text = serde_json::to_string(&RoundedNumbers(&values)).unwrap();
         assert_eq!(text, r#"[0.3333333,123456800.0,-0.0,1.234568e-20,null,"inf","-inf"]"#);
         let back = Vec::<f64>::deserialize(JsonReader(serde_json::from_str(&text).unwrap())).unwrap();
         assert!(back[4].is_nan() && back[5] == f64::INFINITY && back[6] == f64::NEG_INFINITY);

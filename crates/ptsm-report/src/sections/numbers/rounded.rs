@@ -9,9 +9,9 @@ use serde::ser::{
 };
 
 /// Whatever it holds, written with rounded numbers.
-pub(super) struct Rounded<'a, T: ?Sized>(pub(super) &'a T);
+pub(super) struct RoundedNumbers<'a, T: ?Sized>(pub(super) &'a T);
 
-impl<T: Serialize + ?Sized> Serialize for Rounded<'_, T> {
+impl<T: Serialize + ?Sized> Serialize for RoundedNumbers<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(Rounding(to))
     }
@@ -69,7 +69,7 @@ impl<S: Serializer> Serializer for Rounding<S> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
-        self.0.serialize_some(&Rounded(value))
+        self.0.serialize_some(&RoundedNumbers(value))
     }
 
     fn serialize_unit(self) -> Result<S::Ok, S::Error> {
@@ -90,7 +90,7 @@ impl<S: Serializer> Serializer for Rounding<S> {
         name: &'static str,
         value: &T,
     ) -> Result<S::Ok, S::Error> {
-        self.0.serialize_newtype_struct(name, &Rounded(value))
+        self.0.serialize_newtype_struct(name, &RoundedNumbers(value))
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -100,7 +100,7 @@ impl<S: Serializer> Serializer for Rounding<S> {
         variant: &'static str,
         value: &T,
     ) -> Result<S::Ok, S::Error> {
-        self.0.serialize_newtype_variant(name, index, variant, &Rounded(value))
+        self.0.serialize_newtype_variant(name, index, variant, &RoundedNumbers(value))
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<Self::SerializeSeq, S::Error> {
@@ -156,7 +156,7 @@ macro_rules! rows {
             type Error = S::Error;
 
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-                self.0.$method(&Rounded(value))
+                self.0.$method(&RoundedNumbers(value))
             }
 
             fn end(self) -> Result<S::Ok, S::Error> {
@@ -181,7 +181,7 @@ macro_rules! named {
             type Error = S::Error;
 
             fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), S::Error> {
-                self.0.serialize_field(key, &Rounded(value))
+                self.0.serialize_field(key, &RoundedNumbers(value))
             }
 
             fn end(self) -> Result<S::Ok, S::Error> {
@@ -202,7 +202,7 @@ impl<S: SerializeMap> SerializeMap for Rounding<S> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-        self.0.serialize_value(&Rounded(value))
+        self.0.serialize_value(&RoundedNumbers(value))
     }
 
     fn end(self) -> Result<S::Ok, S::Error> {

@@ -13,17 +13,17 @@ const MOST_TRIALS: usize = 100_000_000;
 
 /// The first thing that does not fit.
 pub(super) fn wrong(m: &Material) -> Option<String> {
-    let looked = m.looked.iter().flat_map(|looked| {
-        let by_class = looked.by_class.iter().flat_map(|(_, masks)| masks);
-        looked.all.iter().chain(by_class).chain(looked.nulls.iter().flatten())
+    let findings = m.masks.iter().flat_map(|findings| {
+        let by_class = findings.by_class.iter().flat_map(|(_, masks)| masks);
+        findings.all.iter().chain(by_class).chain(findings.nulls.iter().flatten())
     });
-    let mut masks = looked.chain(m.rests.iter().map(|rests| &rests.people));
-    let tested = m.believed.iter().flat_map(|believed| &believed.tested);
-    let mut tried = tested.flat_map(|tested| tested.removed.iter().flatten());
-    let mut matrices = m.compared.iter().flat_map(|compared| &compared.matrices);
+    let mut masks = findings.chain(m.saliency.iter().map(|saliency| &saliency.by_subject));
+    let tested = m.sanity_checks.iter().flat_map(|checks| &checks.tested);
+    let mut tests = tested.flat_map(|tested| tested.removed.iter().flatten());
+    let mut matrices = m.benchmark.iter().flat_map(|benchmark| &benchmark.matrices);
     let mut epochs = m.histories.iter().flat_map(|(_, history)| history);
-    let mut readings = m.compared.iter().flat_map(|compared| &compared.readings);
-    let groups = m.compared.iter().flat_map(|compared| &compared.groups);
+    let mut readings = m.benchmark.iter().flat_map(|benchmark| &benchmark.readings);
+    let groups = m.benchmark.iter().flat_map(|benchmark| &benchmark.groups);
     let mut summaries = m.summaries.iter().chain(&m.few).chain(groups.flat_map(|group| &group.summaries));
     let channels = m.layout.as_ref().map_or(0, |layout| layout.channels.len());
     let all = [
@@ -36,14 +36,16 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
         (readings.all(|reading| reading.fold < MOST_FOLDS), "a benchmark has too many folds"),
         (summaries.all(|summary| summary.chance.pooled_n <= MOST_TRIALS), "a subject has too many trials"),
         (
-            m.apart.as_ref().is_none_or(|apart| {
-                let points = apart.picture.points.len();
-                apart.classes.len() == points && apart.people.len() == points
+            m.disentanglement.as_ref().is_none_or(|found| {
+                let points = found.picture.points.len();
+                found.classes.len() == points && found.subjects.len() == points
             }),
             "an embedding has other classes or subjects than points",
         ),
         (
-            m.rests.as_ref().is_none_or(|rests| rests.signed.iter().all(|(_, map)| map.len() == channels)),
+            m.saliency
+                .as_ref()
+                .is_none_or(|saliency| saliency.signed.iter().all(|(_, map)| map.len() == channels)),
             "the saliency of a class has other channels than the trials",
         ),
         (
@@ -54,7 +56,7 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
             masks.all(|masks| fits(m, masks)),
             "a mask or an attribution has other channels, times or subjects than its trials",
         ),
-        (tried.all(is_even), "a deletion test has courses of several lengths"),
+        (tests.all(is_even), "a deletion test has courses of several lengths"),
         (
             m.signals.iter().all(|signals| signals.shares.len() == BANDS.len()),
             "a subject's signals have other bands",
@@ -66,7 +68,7 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
             }),
             "a comparison is of no decoder",
         ),
-        (m.trusted.as_ref().is_none_or(|trusted| trusted.seeds > 0), "probabilities are of no seed"),
+        (m.calibration.as_ref().is_none_or(|found| found.seeds > 0), "probabilities are of no seed"),
         (epochs.all(|epoch| epoch.epoch <= MOST_EPOCHS), "training has too many epochs"),
     ];
     all.into_iter().find(|(fits, _)| !fits).map(|(_, what)| what.into())
@@ -75,12 +77,12 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
 fn fits(m: &Material, masks: &Masks) -> bool {
     let Some(layout) = &m.layout else { return false };
     let rows = |rows: &[Vec<f64>], length: usize| {
-        rows.len() == masks.people.len() && rows.iter().all(|row| row.len() == length)
+        rows.len() == masks.subjects.len() && rows.iter().all(|row| row.len() == length)
     };
     rows(&masks.space, layout.channels.len()) && rows(&masks.time, layout.samples)
 }
 
-fn is_even(tried: &DeletionResult) -> bool {
-    let long = |course: &ScoreCurve| course.balanced_accuracy.len() == tried.shares.len();
-    long(&tried.highest) && long(&tried.lowest) && tried.random.iter().all(long)
+fn is_even(tests: &DeletionResult) -> bool {
+    let long = |course: &ScoreCurve| course.balanced_accuracy.len() == tests.shares.len();
+    long(&tests.highest) && long(&tests.lowest) && tests.random.iter().all(long)
 }

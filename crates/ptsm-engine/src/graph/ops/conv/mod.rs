@@ -141,14 +141,14 @@ impl Operation for Conv1d {
     fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
         let (x, w) = (at.inputs[0], at.inputs[1]);
         let mut grads = vec![None; at.inputs.len()];
-        if at.wanted[1] {
+        if at.requires_grad[1] {
             let taps = at.graph.shape(w)[2];
             grads[1] = Some(at.graph.apply(ConvWeight { conv: *self, taps }, &[at.grad, x])?);
         }
-        if at.wanted.get(2) == Some(&true) {
+        if at.requires_grad.get(2) == Some(&true) {
             grads[2] = Some(at.graph.sum_axes(at.grad, &[0, 2])?);
         }
-        if at.wanted[0] {
+        if at.requires_grad[0] {
             grads[0] = Some(at.graph.apply(ConvInput { conv: *self }, &[at.grad, w])?);
         }
         Ok(grads)

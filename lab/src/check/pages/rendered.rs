@@ -28,16 +28,16 @@ const MOST_NUMBERS: u64 = 600_000;
 const MOST_BYTES: u64 = 5_000_000;
 
 /// A page to look at.
-pub(super) struct DrawnPage {
+pub(super) struct RenderedPage {
     page: PathBuf,
     /// Where its pictures are, and of which sections; of all where none is named.
     pictures: Option<(PathBuf, &'static str)>,
 }
 
-impl DrawnPage {
+impl RenderedPage {
     /// A page without committed pictures.
-    pub(super) fn without_pictures(page: PathBuf) -> DrawnPage {
-        DrawnPage { page, pictures: None }
+    pub(super) fn without_pictures(page: PathBuf) -> RenderedPage {
+        RenderedPage { page, pictures: None }
     }
 
     /// As the script takes it: `PAGE`, `PAGE=FOLDER` or `PAGE=FOLDER=SECTIONS`.
@@ -54,7 +54,7 @@ impl DrawnPage {
 }
 
 /// Draws them into a folder; with `fixture` from new numbers.
-pub(super) fn all(folder: &Path, fixture: bool) -> Result<Vec<DrawnPage>> {
+pub(super) fn all(folder: &Path, fixture: bool) -> Result<Vec<RenderedPage>> {
     let figures = folder.join("figures.html");
     // Built with the features of the whole workspace, as the tests are, so that little is compiled for it.
     stream(&mut shell::cargo(["build", "--quiet", "--locked", "--workspace", "--example", "page"]))?;
@@ -74,15 +74,15 @@ pub(super) fn all(folder: &Path, fixture: bool) -> Result<Vec<DrawnPage>> {
     let pictures = |crate_name: &str, name: &str| shell::root().join("crates").join(crate_name).join(name);
     Ok(vec![
         // Whole heads, many subjects: no section of the small report has them.
-        DrawnPage {
+        RenderedPage {
             page: figures,
             pictures: Some((
                 pictures("ptsm-report", "tests/pictures"),
                 "where-and-when-the-decoder-listens,for-whom-it-works",
             )),
         },
-        DrawnPage { page: report, pictures: Some((pictures("ptsm-report", "tests/pictures/report"), "")) },
-        DrawnPage {
+        RenderedPage { page: report, pictures: Some((pictures("ptsm-report", "tests/pictures/report"), "")) },
+        RenderedPage {
             page: lacking,
             pictures: Some((pictures("ptsm-report", "tests/pictures/lacking"), "missing-sections")),
         },

@@ -26,60 +26,61 @@ pub(super) struct RecordingOwner {
 pub(super) enum NumberingSource {
     /// Names tell, and the numbers are theirs.
     Numbers,
-    /// Names tell, but their numbers are not different or not numbers: people are counted.
+    /// Names tell, but their numbers are not different or not numbers: subjects are counted.
     Labels,
-    /// Each folder is a person.
+    /// Each folder is a subject.
     Folders,
-    /// Nothing tells: each file is a person.
+    /// Nothing tells: each file is a subject.
     Files,
 }
 
-/// Words before a person's number, a session's and a run's.
+/// Words before a subject's number, a session's and a run's.
 const SUBJECT: [&str; 12] =
     ["sub", "subj", "subject", "participant", "patient", "person", "proband", "pp", "vp", "id", "s", "p"];
 const SESSION: [&str; 6] = ["ses", "sess", "session", "day", "visit", "sitting"];
 const RUN: [&str; 6] = ["run", "r", "block", "part", "rec", "recording"];
-/// Short words that stand before numbers of anything but people.
-const NO_PERSON: [&str; 12] = ["eeg", "erp", "mi", "raw", "bci", "eog", "emg", "ch", "v", "hz", "exp", "new"];
+/// Short words that stand before numbers of anything but subjects.
+const NO_SUBJECT: [&str; 12] =
+    ["eeg", "erp", "mi", "raw", "bci", "eog", "emg", "ch", "v", "hz", "exp", "new"];
 
 /// Finds out whose each file is; paths are from the folder that was given on, with `/` between their parts.
-pub(super) fn guess(paths: &[String]) -> (Vec<RecordingOwner>, NumberingSource) {
-    let told: Vec<NameParts> = paths.iter().map(|path| of_path(path)).collect();
-    let (labels, how) = people(paths, &told);
+pub(super) fn infer_owners(paths: &[String]) -> (Vec<RecordingOwner>, NumberingSource) {
+    let name_parts: Vec<NameParts> = paths.iter().map(|path| of_path(path)).collect();
+    let (labels, numbering) = subject_labels(paths, &name_parts);
     let subjects = subject_numbers(&labels);
-    let how = match how {
+    let numbering = match numbering {
         NumberingSource::Numbers
             if subjects.iter().any(|(label, number)| trailing(label) != Some(*number)) =>
         {
             NumberingSource::Labels
         }
-        how => how,
+        numbering => numbering,
     };
-    let of = |told: &[Option<&String>]| numbers(told.iter().flatten().map(|label| label.as_str()));
-    let sessions = of(&told.iter().map(|told| told.session.as_ref()).collect::<Vec<_>>());
-    let runs = of(&told.iter().map(|told| told.run.as_ref()).collect::<Vec<_>>());
+    let of = |labels: &[Option<&String>]| numbers(labels.iter().flatten().map(|label| label.as_str()));
+    let sessions = of(&name_parts.iter().map(|parts| parts.session.as_ref()).collect::<Vec<_>>());
+    let runs = of(&name_parts.iter().map(|parts| parts.run.as_ref()).collect::<Vec<_>>());
 
     let mut taken = BTreeSet::new();
     let mut all = vec![None; paths.len()];
     // Runs that are told go before runs that are counted.
     let mut order: Vec<usize> = (0..paths.len()).collect();
-    order.sort_by_key(|&at| told[at].run.is_none());
+    order.sort_by_key(|&at| name_parts[at].run.is_none());
     for at in order {
         let subject = subjects[&labels[at]];
-        let session = told[at].session.as_ref().map_or(1, |label| sessions[label]);
-        let first = told[at].run.as_ref().map_or(1, |label| runs[label]);
+        let session = name_parts[at].session.as_ref().map_or(1, |label| sessions[label]);
+        let first = name_parts[at].run.as_ref().map_or(1, |label| runs[label]);
         let run = (first..).find(|&run| taken.insert((subject, session, run))).unwrap_or(u32::MAX);
         all[at] = Some(RecordingOwner { subject, session, run });
     }
-    (all.into_iter().flatten().collect(), how)
+    (all.into_iter().flatten().collect(), numbering)
 }
 
-/// The label of the person of each file.
-fn people(paths: &[String], told: &[NameParts]) -> (Vec<String>, NumberingSource) {
-    if told.iter().any(|told| told.subject.is_some()) {
+/// The label of the subject of each file.
+fn subject_labels(paths: &[String], name_parts: &[NameParts]) -> (Vec<String>, NumberingSource) {
+    if name_parts.iter().any(|parts| parts.subject.is_some()) {
         let label =
-            |(path, told): (&String, &NameParts)| told.subject.clone().unwrap_or_else(|| path.clone());
-        return (paths.iter().zip(told).map(label).collect(), NumberingSource::Numbers);
+            |(path, parts): (&String, &NameParts)| parts.subject.clone().unwrap_or_else(|| path.clone());
+        return (paths.iter().zip(name_parts).map(label).collect(), NumberingSource::Numbers);
     }
     // The first folder in which paths differ.
     let folders: Vec<Vec<&str>> = paths
@@ -123,12 +124,12 @@ fn of_path(path: &str) -> NameParts {
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or_default();
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    parts.fold(of_name(stem), |told, folder| {
+    parts.fold(of_name(stem), |known, folder| {
         let more = of_name(folder);
         NameParts {
-            subject: told.subject.or(more.subject),
-            session: told.session.or(more.session),
-            run: told.run.or(more.run),
+            subject: known.subject.or(more.subject),
+            session: known.session.or(more.session),
+            run: known.run.or(more.run),
         }
     })
 }
@@ -144,11 +145,11 @@ fn entities(name: &str) -> Option<NameParts> {
         let found = name.split('_').filter_map(|part| part.split_once('-')).find(|(found, _)| *found == key);
         found.map(|(_, label)| label.to_string()).filter(|label| !label.is_empty())
     };
-    let told = NameParts { subject: label("sub"), session: label("ses"), run: label("run") };
-    (told.subject.is_some() || told.session.is_some()).then_some(told)
+    let parts = NameParts { subject: label("sub"), session: label("ses"), run: label("run") };
+    (parts.subject.is_some() || parts.session.is_some()).then_some(parts)
 }
 
-/// `A01T`, `B0103E`: a letter, the person, the session in the second set, and whether it was for training or evaluation.
+/// `A01T`, `B0103E`: a letter, the subject, the session in the second set, and whether it was for training or evaluation.
 fn competition(name: &str) -> Option<NameParts> {
     let mut letters = name.chars();
     let (first, last) = (letters.next()?, letters.next_back()?);
@@ -198,7 +199,7 @@ fn tokens(name: &str) -> Vec<&str> {
 /// Words with numbers behind them: `S001R04`, `sess01_subj02`, `P01-2`.
 fn words(name: &str) -> NameParts {
     let tokens = tokens(name);
-    let mut told = NameParts::default();
+    let mut parts = NameParts::default();
     let mut after = None;
     for (at, token) in tokens.iter().enumerate() {
         let key = token.to_lowercase();
@@ -210,27 +211,27 @@ fn words(name: &str) -> NameParts {
         let Some((digits, place)) = behind(1).or_else(|| behind(2).filter(|_| sign && key.len() > 1)) else {
             continue;
         };
-        if SUBJECT.contains(&&*key) && told.subject.is_none() {
-            told.subject = Some(format!("{key}{digits}"));
+        if SUBJECT.contains(&&*key) && parts.subject.is_none() {
+            parts.subject = Some(format!("{key}{digits}"));
             after = Some(place);
-        } else if SESSION.contains(&&*key) && told.session.is_none() {
-            told.session = Some(digits.to_string());
-        } else if RUN.contains(&&*key) && told.run.is_none() {
-            told.run = Some(digits.to_string());
+        } else if SESSION.contains(&&*key) && parts.session.is_none() {
+            parts.session = Some(digits.to_string());
+        } else if RUN.contains(&&*key) && parts.run.is_none() {
+            parts.run = Some(digits.to_string());
         }
     }
-    if told.subject.is_none() {
-        (told.subject, after) = short(&tokens);
+    if parts.subject.is_none() {
+        (parts.subject, after) = short(&tokens);
     }
-    // `P01-2`: what is left at the end counts the person's recordings.
-    if let (None, Some(after)) = (&told.run, after)
+    // `P01-2`: what is left at the end counts the subject's recordings.
+    if let (None, Some(after)) = (&parts.run, after)
         && let [sign, digits] = tokens[after + 1..]
         && ["-", "_", " "].contains(&sign)
         && number(digits).is_some()
     {
-        told.run = Some(digits.to_string());
+        parts.run = Some(digits.to_string());
     }
-    told
+    parts
 }
 
 /// A name that begins with a few letters and a number (`VP03`, `c12`), or with a number alone.
@@ -241,7 +242,7 @@ fn short(tokens: &[&str]) -> (Option<String>, Option<usize>) {
     }
     let word = tokens.first().map(|word| word.to_lowercase()).unwrap_or_default();
     let letters = word.len() <= 3 && word.chars().all(|c| c.is_ascii_alphabetic());
-    let other = NO_PERSON.iter().chain(&SESSION).chain(&RUN).any(|known| *known == word);
+    let other = NO_SUBJECT.iter().chain(&SESSION).chain(&RUN).any(|known| *known == word);
     match digits(1).filter(|_| letters && !other) {
         Some(number) => (Some(format!("{word}{number}")), Some(1)),
         None => (None, None),
@@ -252,10 +253,10 @@ fn short(tokens: &[&str]) -> (Option<String>, Option<usize>) {
 mod tests {
     use super::*;
 
-    fn whose(paths: &[&str]) -> (Vec<(u32, u32, u32)>, NumberingSource) {
+    fn owners(paths: &[&str]) -> (Vec<(u32, u32, u32)>, NumberingSource) {
         let paths: Vec<String> = paths.iter().map(|path| path.to_string()).collect();
-        let (all, how) = guess(&paths);
-        (all.iter().map(|w| (w.subject, w.session, w.run)).collect(), how)
+        let (all, numbering) = infer_owners(&paths);
+        (all.iter().map(|w| (w.subject, w.session, w.run)).collect(), numbering)
     }
 
     #[test]
@@ -279,47 +280,47 @@ mod tests {
             (&["VP03/day2/rec1.vhdr", "VP04/day1/rec2.vhdr"], &[(3, 2, 1), (4, 1, 2)]),
             (&["01.edf", "02.edf"], &[(1, 1, 1), (2, 1, 1)]),
         ] {
-            assert_eq!(whose(paths), (expected.to_vec(), NumberingSource::Numbers), "{paths:?}");
+            assert_eq!(owners(paths), (expected.to_vec(), NumberingSource::Numbers), "{paths:?}");
         }
     }
 
     #[test]
-    fn people_without_numbers_of_their_own_are_counted() {
+    fn subjects_without_numbers_of_their_own_are_counted() {
         assert_eq!(
-            whose(&["p01.edf", "s01.edf", "s02.edf"]),
+            owners(&["p01.edf", "s01.edf", "s02.edf"]),
             (vec![(1, 1, 1), (2, 1, 1), (3, 1, 1)], NumberingSource::Labels)
         );
         assert_eq!(
-            whose(&["sub-xy_eeg.edf", "sub-ab_eeg.edf"]),
+            owners(&["sub-xy_eeg.edf", "sub-ab_eeg.edf"]),
             (vec![(2, 1, 1), (1, 1, 1)], NumberingSource::Labels)
         );
         // One file that tells nothing is somebody else.
-        assert_eq!(whose(&["S01.edf", "rest.edf"]).0, [(2, 1, 1), (1, 1, 1)]);
+        assert_eq!(owners(&["S01.edf", "rest.edf"]).0, [(2, 1, 1), (1, 1, 1)]);
     }
 
     #[test]
-    fn folders_stand_for_people_where_names_tell_nothing() {
-        let (all, how) = whose(&["x/anna/left.edf", "x/anna/right.edf", "x/bert/left.edf"]);
-        assert_eq!((all, how), (vec![(1, 1, 1), (1, 1, 2), (2, 1, 1)], NumberingSource::Folders));
-        assert_eq!(whose(&["a/x.edf", "a/y.edf"]), (vec![(1, 1, 1), (2, 1, 1)], NumberingSource::Files));
-        assert_eq!(whose(&["left.edf", "right.edf"]), (vec![(1, 1, 1), (2, 1, 1)], NumberingSource::Files));
-        assert_eq!(whose(&["calibration1.edf", "calibration2.edf"]).1, NumberingSource::Files);
-        assert_eq!(whose(&["eeg1.edf"]).1, NumberingSource::Files);
-        assert_eq!(whose(&[]), (vec![], NumberingSource::Files));
+    fn folders_stand_for_subjects_where_names_tell_nothing() {
+        let (all, numbering) = owners(&["x/anna/left.edf", "x/anna/right.edf", "x/bert/left.edf"]);
+        assert_eq!((all, numbering), (vec![(1, 1, 1), (1, 1, 2), (2, 1, 1)], NumberingSource::Folders));
+        assert_eq!(owners(&["a/x.edf", "a/y.edf"]), (vec![(1, 1, 1), (2, 1, 1)], NumberingSource::Files));
+        assert_eq!(owners(&["left.edf", "right.edf"]), (vec![(1, 1, 1), (2, 1, 1)], NumberingSource::Files));
+        assert_eq!(owners(&["calibration1.edf", "calibration2.edf"]).1, NumberingSource::Files);
+        assert_eq!(owners(&["eeg1.edf"]).1, NumberingSource::Files);
+        assert_eq!(owners(&[]), (vec![], NumberingSource::Files));
     }
 
     #[test]
     fn the_same_run_twice_is_numbered_on() {
         let paths = ["S1/a_run1.edf", "S1/b_run1.edf", "S1/c.edf", "S2/a_run1.edf"];
-        assert_eq!(whose(&paths).0, [(1, 1, 1), (1, 1, 2), (1, 1, 3), (2, 1, 1)]);
+        assert_eq!(owners(&paths).0, [(1, 1, 1), (1, 1, 2), (1, 1, 3), (2, 1, 1)]);
         // A run that is told is not taken by one that is counted.
-        assert_eq!(whose(&["S1/a.edf", "S1/b_run1.edf"]).0, [(1, 1, 2), (1, 1, 1)]);
+        assert_eq!(owners(&["S1/a.edf", "S1/b_run1.edf"]).0, [(1, 1, 2), (1, 1, 1)]);
     }
 
     #[test]
     fn odd_names_do_no_harm() {
         for name in ["", "é1", "s", "1", "---", "A99999T", "run", "s99999999999999.edf", "日本01.edf"] {
-            let _ = whose(&[name, "x/y"]);
+            let _ = owners(&[name, "x/y"]);
         }
         assert_eq!(tokens("S001R04-x"), ["S", "001", "R", "04", "-", "x"]);
         assert_eq!(
