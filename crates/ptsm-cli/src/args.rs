@@ -29,37 +29,35 @@ use ptsm::signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
     max_term_width = 110
 )]
 pub(crate) struct Line {
-    #[command(flatten)]
+    // Below the own options of a command, in every help text.
+    #[command(flatten, next_help_heading = "General options")]
     pub(crate) general: General,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// The heading of what every command takes, in every help text after the command's own options.
-const GENERAL: &str = "General options";
-
 #[derive(Args)]
 pub(crate) struct General {
     /// Write the result as one JSON document
-    #[arg(long, global = true, help_heading = GENERAL)]
+    #[arg(long, global = true)]
     pub(crate) json: bool,
     /// No progress and no notes
-    #[arg(long, short, global = true, help_heading = GENERAL)]
+    #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// Say more on standard error: what is loaded, fitted and compiled; twice for details such as every epoch
-    #[arg(long, short, global = true, help_heading = GENERAL, action = clap::ArgAction::Count)]
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Append a log of the work to this file, in all detail and with times; set by PTSM_LOG it is also kept by worker processes
-    #[arg(long, global = true, help_heading = GENERAL, env = "PTSM_LOG", value_name = "FILE")]
+    #[arg(long, global = true, env = "PTSM_LOG", value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Threads to work with; all cores without it
-    #[arg(long, global = true, help_heading = GENERAL, env = "PTSM_THREADS", value_name = "N")]
+    #[arg(long, global = true, env = "PTSM_THREADS", value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Where networks are trained
-    #[arg(long, global = true, help_heading = GENERAL, env = "PTSM_DEVICE", value_name = "DEVICE", default_value = "auto")]
+    #[arg(long, global = true, env = "PTSM_DEVICE", value_name = "DEVICE", default_value = "auto")]
     pub(crate) device: DeviceName,
     /// Where trials of recordings are kept between runs, `none` for nowhere; the system's folder for caches without it
-    #[arg(long, global = true, help_heading = GENERAL, env = "PTSM_CACHE", value_name = "DIR")]
+    #[arg(long, global = true, env = "PTSM_CACHE", value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
 }
 

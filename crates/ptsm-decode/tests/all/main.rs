@@ -9,6 +9,8 @@ mod common;
 mod cslp_ae;
 mod decoders;
 mod drawing;
+mod fitting;
 mod golden;
 mod networks;
+mod trainer;
 mod two_steps;
