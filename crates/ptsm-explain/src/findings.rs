@@ -88,7 +88,7 @@ pub struct ProbeAnswer {
     pub what: String,
     /// `task features`
     pub of: String,
-    /// Whether it should be there.
+    /// Whether these features are expected to hold it.
     #[serde(rename = "wanted")]
     pub expected: bool,
     /// What a linear and a nonlinear probe found.
@@ -99,7 +99,7 @@ pub struct ProbeAnswer {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disentanglement {
-    /// The questions.
+    /// The probes.
     #[serde(rename = "asked")]
     pub probes: Vec<ProbeAnswer>,
     /// Between training subjects and test subjects, with how many there were of each; none where the former are not at hand.

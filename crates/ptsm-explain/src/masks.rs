@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Masks {
     /// `common`, `personal` or `fused`.
     pub kind: String,
-    /// Whose.
+    /// The subjects, in the order of the rows.
     #[serde(rename = "people")]
     pub subjects: Vec<SubjectId>,
     /// `[subject][channel]`

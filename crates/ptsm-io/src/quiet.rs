@@ -18,7 +18,7 @@ impl<W: Write + Seek> FailOnceWriter<W> {
         FailOnceWriter { inner, failed: false, at: 0, length: 0 }
     }
 
-    /// The first error is told, others do not happen.
+    /// Returns the first error; no call is made after it.
     fn remember<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         // An interrupted call is simply made again.
         self.failed |= result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);

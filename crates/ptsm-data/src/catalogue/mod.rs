@@ -152,7 +152,7 @@ pub const UNKNOWN: &str = "?";
 /// Signal of one subject without a break in who, session and run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingPart {
-    /// Whose it is.
+    /// The subject, session and run it is of.
     pub id: RecordingId,
     /// The signal.
     pub signal: SignalData,

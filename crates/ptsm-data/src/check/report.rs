@@ -39,7 +39,7 @@ impl CheckReport {
 /// What is there of a subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SubjectReport {
-    /// Who.
+    /// The subject.
     pub subject: SubjectId,
     /// What the data set calls them, where that was asked for.
     pub label: Option<String>,

@@ -194,7 +194,7 @@ pub(crate) fn findings(
     }
 }
 
-/// Who is left out of the subjects asked for; where nobody is named, who would be read were they not left out.
+/// The subjects left out among those requested; where none is named, all that would be read were they not left out.
 pub(crate) fn requested_exclusions(
     excluded: &[(SubjectId, String)],
     found: &DataSetFiles,

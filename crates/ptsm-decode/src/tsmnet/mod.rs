@@ -9,8 +9,8 @@
 //! ```
 //!
 //! `tsmnet` has statistics for every domain, a session of a subject. A subject is decoded after their own statistics were found from
-//! their trials without labels ([`FittedDecoder::adapt_unlabelled`]); nothing is found from them but a mean and a
-//! variance. `tsmnet-spdmbn` has one set of statistics, found from the training trials, and sees nothing of a subject.
+//! their trials without labels ([`FittedDecoder::adapt_unlabelled`]); only a mean and a variance are estimated from them.
+//! `tsmnet-spdmbn` has one set of statistics, found from the training trials, and sees nothing of a subject.
 //!
 //! Differs: see [`TSMNET`].
 //!

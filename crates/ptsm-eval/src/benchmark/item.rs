@@ -21,7 +21,7 @@ const TUNING_MEANING: u32 = 1;
 /// The folder of outcomes.
 const ITEMS: &str = "items";
 
-/// One fit: a decoder, what it learns from, who is tested, a seed.
+/// One fit: a decoder, what it is trained on, the test subjects, a seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FitItem {
@@ -36,7 +36,7 @@ pub struct FitItem {
     /// Sessions and runs that are trained on.
     #[serde(rename = "learnt")]
     pub trained_on: Units,
-    /// Who is tested.
+    /// The test subjects.
     pub test: BTreeSet<SubjectId>,
 }
 

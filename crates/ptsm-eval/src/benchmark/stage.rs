@@ -65,7 +65,7 @@ pub enum Division {
     Within(Protocol),
     /// Some subjects of one data set, divided; the others are not looked at.
     Among {
-        /// Who takes part.
+        /// The subjects that take part.
         #[serde(rename = "people")]
         subjects: BTreeSet<SubjectId>,
         /// How they are divided.
@@ -115,7 +115,7 @@ pub(super) struct Fold {
 pub struct StageTrials<'a> {
     /// The training set; where subjects are divided into folds, also the test set.
     pub training: &'a Trials,
-    /// Tested, where that is another set.
+    /// The test set, where it is another one.
     pub tested: Option<&'a Trials>,
 }
 

@@ -16,7 +16,7 @@ use crate::input::DataRequest;
 use crate::record::Record;
 use crate::score::{RecordContext, learning_curve};
 
-/// What is adapted to whom.
+/// Which run is adapted to which subject.
 #[derive(Clone, Debug)]
 pub struct AdaptRequest {
     /// The run's folder.

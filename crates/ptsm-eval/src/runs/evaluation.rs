@@ -1,4 +1,4 @@
-//! A run on data: whom it may be scored on, and the scores.
+//! A run on data: the subjects it may be scored on, and the scores.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -30,7 +30,7 @@ pub struct RunFile {
     pub precision: Option<String>,
     /// The data it was trained on.
     pub data: DataFile,
-    /// Whom it was adapted to; none where it was not.
+    /// The subject it was adapted to; none where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapted: Option<AdaptedFile>,
     /// All settings of every decoder, by name; `"none"` where a value is absent.
@@ -92,7 +92,7 @@ impl RunFile {
     }
 }
 
-/// Whom a run was adapted to, and how.
+/// The subject a run was adapted to, and the settings of the adaptation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdaptedFile {
@@ -126,7 +126,7 @@ pub struct DataFile {
     pub align: Alignment,
     /// The training subjects; for a benchmark, all subjects that took part.
     pub subjects: BTreeSet<SubjectId>,
-    /// Who it was stopped by.
+    /// The validation subjects (early stopping).
     pub validation: BTreeSet<SubjectId>,
     /// Hashes that all of them are recognised by: numbers and names of files change.
     #[serde(rename = "who")]
@@ -137,7 +137,7 @@ pub struct DataFile {
     /// The subjects whose unlabelled trials were trained on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target: BTreeSet<SubjectId>,
-    /// What those are recognised by.
+    /// Hashes that those are recognised by.
     #[serde(rename = "target_who", default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target_hashes: BTreeSet<String>,
 }

@@ -27,7 +27,7 @@ const SHOWN: usize = 10;
 
 /// What one search found.
 pub struct SearchResult {
-    /// Who was tuned on.
+    /// The subjects that were tuned on.
     pub subjects: BTreeSet<SubjectId>,
     /// How they were divided.
     pub protocol: String,
@@ -48,7 +48,7 @@ pub struct SearchResult {
 pub struct NestedTest {
     /// The fold, counted from 0.
     pub fold: usize,
-    /// Who was tested.
+    /// The subjects that were tested.
     pub subjects: BTreeSet<SubjectId>,
     /// Their scores.
     pub records: Vec<Record>,
@@ -64,7 +64,7 @@ pub struct TuningResults<'a> {
     pub metric: &'a Metric,
     /// The seeds of every candidate.
     pub seeds: &'a [u64],
-    /// Whom the settings that were given had been tuned on before.
+    /// Hashes of the subjects that the given settings had been tuned on before.
     pub before: &'a BTreeSet<String>,
     /// One for each search.
     pub found: Vec<SearchResult>,

@@ -86,7 +86,7 @@ pub(crate) struct Backward<'a> {
     pub(crate) output: Id,
     /// The gradient of the loss with respect to that result.
     pub(crate) grad: Id,
-    /// Operands whose gradient is asked for.
+    /// Operands that require a gradient.
     pub(crate) requires_grad: &'a [bool],
 }
 
