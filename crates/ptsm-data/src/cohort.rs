@@ -110,7 +110,7 @@ fn manifest_text(cohort: &Cohort, plan: &[RecordingId]) -> Result<String> {
         toml::Value::from(entry)
     });
     let mut all = toml::Table::new();
-    all.insert("title".into(), "simulated people".into());
+    all.insert("title".into(), "simulated subjects".into());
     let declared = toml::Table::try_from(cohort.declared()).map_err(failed)?;
     all.extend(declared);
     all.insert("events".into(), events.into());

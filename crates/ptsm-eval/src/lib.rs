@@ -49,9 +49,9 @@ mod tune;
 pub mod tuning;
 
 pub use benchmark::{
-    Benchmark, CollectedResults, DecoderEntry, Division, FeatureFindings, FeatureReader, FitFailure, FitItem,
-    FitOutcome, FitScores, FitStatus, FoldFeatureFindings, Observer, Stage, StageTrials, TrainingSubjects,
-    WorkList, WorkMarker,
+    Benchmark, CollectedFit, CollectedResults, DecoderEntry, Division, FeatureFindings, FeatureReader,
+    FitFailure, FitItem, FitOutcome, FitScores, FitStatus, FoldFeatureFindings, Observer, Stage, StageTrials,
+    TrainingSubjects, WorkList, WorkMarker,
 };
 pub use chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
 pub use env::{CacheFolder, Cancellation, Env, FitWatch, LazyProgress, ProgressSink, ProgressTask};

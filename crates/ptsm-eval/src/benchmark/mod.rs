@@ -23,7 +23,7 @@ use crate::splits::Units;
 pub use item::{FitItem, FitOutcome, FitScores};
 pub use reading::{FeatureFindings, FeatureReader, FoldFeatureFindings};
 pub use stage::{DecoderEntry, Division, Stage, StageTrials, TrainingSubjects};
-pub use work::{CollectedResults, FitFailure, FitStatus, WorkList, WorkMarker};
+pub use work::{CollectedFit, CollectedResults, FitFailure, FitStatus, WorkList, WorkMarker};
 
 /// A stage, its trials, and where it is worked at.
 pub struct Benchmark<'a> {

@@ -1,8 +1,9 @@
 //! The list of all that a benchmark has to do, in its folder: whoever works there reads it, and whoever asks how far it has come.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -56,11 +57,28 @@ pub struct FitFailure {
     pub hint: Option<String>,
 }
 
+/// A fit that has an outcome: its part of the records, what it took and what made it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectedFit {
+    /// Its records among those of [`CollectedResults`]; none where it failed.
+    pub records: Range<usize>,
+    /// Seconds from the beginning of the fits that were done together until this one was ready.
+    pub elapsed_s: f64,
+    /// How many fits were done together.
+    pub together: usize,
+    /// Trials that were trained on, without those of validation.
+    pub trials: usize,
+    /// Version of the program, device and threads.
+    pub made_by: String,
+}
+
 /// What there is of a benchmark's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CollectedResults {
     /// All records, in the order of the work list.
     pub records: Vec<Record>,
+    /// Every fit that has an outcome, scored or failed, by its key.
+    pub fits: BTreeMap<String, CollectedFit>,
     /// What features tell of subjects, where that was measured.
     pub readings: Vec<FoldFeatureFindings>,
     /// What could not be done.
@@ -106,25 +124,26 @@ impl WorkList {
         let mut collected = CollectedResults::default();
         for (stage, item) in self.items() {
             let entry = &stage.entries[item.entry];
-            let outcome = item.outcome(folder);
-            collected.readings.extend(outcome.as_ref().and_then(|outcome| outcome.features.clone()).map(
-                |reading| FoldFeatureFindings {
-                    model: entry.display_name(),
-                    data: stage.data.clone(),
-                    protocol: stage.division.name(),
-                    trained_on: (!item.trained_on.is_all()).then(|| item.trained_on.to_string()),
-                    fold: item.fold,
-                    seed: item.seed,
-                    subject_count: item.test.len(),
-                    reading,
-                },
-            ));
-            match outcome.map(|outcome| outcome.scores) {
-                None => collected.missing += 1,
-                Some(FitScores::Scored { records }) => collected.records.extend(
+            let Some(outcome) = item.outcome(folder) else {
+                collected.missing += 1;
+                continue;
+            };
+            collected.readings.extend(outcome.features.map(|reading| FoldFeatureFindings {
+                model: entry.display_name(),
+                data: stage.data.clone(),
+                protocol: stage.division.name(),
+                trained_on: (!item.trained_on.is_all()).then(|| item.trained_on.to_string()),
+                fold: item.fold,
+                seed: item.seed,
+                subject_count: item.test.len(),
+                reading,
+            }));
+            let first = collected.records.len();
+            match outcome.scores {
+                FitScores::Scored { records } => collected.records.extend(
                     records.into_iter().map(|record| Record { variant: entry.variant.clone(), ..record }),
                 ),
-                Some(FitScores::Failed { error, hint }) => collected.failures.push(FitFailure {
+                FitScores::Failed { error, hint } => collected.failures.push(FitFailure {
                     model: entry.display_name(),
                     data: stage.data.clone(),
                     fold: item.fold,
@@ -133,6 +152,14 @@ impl WorkList {
                     hint,
                 }),
             }
+            let fit = CollectedFit {
+                records: first..collected.records.len(),
+                elapsed_s: outcome.elapsed_s,
+                together: outcome.together,
+                trials: outcome.trials,
+                made_by: outcome.made_by,
+            };
+            collected.fits.insert(item.key.clone(), fit);
         }
         collected
     }

@@ -7,7 +7,7 @@ use ptsm_signal::TargetAccess;
 use serde_json::{Value, json};
 
 use super::write_file;
-use crate::benchmark::{CollectedResults, Division, FitItem, FitOutcome, FitScores, Stage, WorkList};
+use crate::benchmark::{CollectedResults, Division, Stage, WorkList};
 use crate::error::{ErrorContext, Result};
 use crate::metrics::{METRICS, metric};
 use crate::plan::Plan;
@@ -16,8 +16,8 @@ use crate::table::{Column, Table};
 
 pub(super) fn write(collected: &CollectedResults, list: &WorkList, plan: &Plan, folder: &Path) -> Result<()> {
     write_file(&folder.join("results.csv"), scores(&collected.records).to_csv().as_bytes())?;
-    write_file(&folder.join("moabb.csv"), moabb(list, plan, folder).to_csv().as_bytes())?;
-    let text = serde_json::to_vec_pretty(&provenance(list, folder))
+    write_file(&folder.join("moabb.csv"), moabb(list, plan, collected).to_csv().as_bytes())?;
+    let text = serde_json::to_vec_pretty(&provenance(list, collected))
         .while_doing(|| "the provenance cannot be written down".into())?;
     write_file(&folder.join("provenance.json"), &text)
 }
@@ -82,7 +82,7 @@ fn scores(records: &[Record]) -> Table {
 
 /// The columns of MOABB's results: a row for each pipeline, subject and session, the mean over seeds. Its analysis takes it as it is.
 /// The score is the plan's first metric, else what MOABB takes: AUC for two classes, accuracy for more.
-fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
+fn moabb(list: &WorkList, plan: &Plan, collected: &CollectedResults) -> Table {
     /// Sums over seeds.
     #[derive(Default)]
     struct Cell {
@@ -98,8 +98,8 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
         for (i, entry) in stage.entries.iter().enumerate() {
             let mut cells: BTreeMap<_, Cell> = BTreeMap::new();
             for item in items.iter().filter(|item| item.entry == i) {
-                let Some((outcome, records)) = scored(item, folder) else { continue };
-                for r in records.iter().filter(|r| r.adapt.is_none()) {
+                let Some(fit) = collected.fits.get(&item.key) else { continue };
+                for r in collected.records[fit.records.clone()].iter().filter(|r| r.adapt.is_none()) {
                     let score = metric.map_or(f64::NAN, |metric| (metric.get)(&r.scores));
                     if !score.is_finite() {
                         continue;
@@ -107,8 +107,8 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
                     let session = r.tested.as_ref().map_or("all".to_string(), |units| units.to_string());
                     let cell = cells.entry((r.trained_on.clone(), r.subject, session)).or_default();
                     cell.score += score;
-                    cell.time += outcome.elapsed_s / outcome.together as f64;
-                    cell.samples = outcome.trials;
+                    cell.time += fit.elapsed_s / fit.together as f64;
+                    cell.samples = fit.trials;
                     cell.seeds += 1;
                 }
             }
@@ -118,8 +118,7 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
                     Division::Across { from } => format!(", decoders of {from}"),
                     _ => String::new(),
                 };
-                let part =
-                    trained_on.as_ref().map_or(String::new(), |units| format!(", learnt from {units}"));
+                let part = trained_on.as_ref().map_or(String::new(), |units| format!(", trained on {units}"));
                 rows.push(vec![
                     exact(cell.score / cell.seeds as f64),
                     exact(cell.time / cell.seeds as f64),
@@ -155,22 +154,14 @@ fn target_access(stage: &Stage, model: &str) -> TargetAccess {
     own.and(stage.trials_access)
 }
 
-fn scored(item: &FitItem, folder: &Path) -> Option<(FitOutcome, Vec<Record>)> {
-    let outcome = item.outcome(folder)?;
-    match &outcome.scores {
-        FitScores::Scored { records } => Some((outcome.clone(), records.clone())),
-        FitScores::Failed { .. } => None,
-    }
-}
-
 /// What is needed to do it again and to know that it was the same: versions, machines, hashes of data, subjects and settings of every fold.
-fn provenance(list: &WorkList, folder: &Path) -> Value {
+fn provenance(list: &WorkList, collected: &CollectedResults) -> Value {
     let mut made_by = BTreeMap::<String, usize>::new();
     let mut stages = vec![];
     for (stage, items) in &list.stages {
         for item in items {
-            if let Some(outcome) = item.outcome(folder) {
-                *made_by.entry(outcome.made_by).or_default() += 1;
+            if let Some(fit) = collected.fits.get(&item.key) {
+                *made_by.entry(fit.made_by.clone()).or_default() += 1;
             }
         }
         let mut folds = BTreeMap::new();

@@ -58,8 +58,8 @@ impl Plan<'_> {
             }
             NumberingSource::Folders => "Every folder is taken to be one subject: see that this is so.",
             NumberingSource::Files => {
-                "Nothing tells whose a recording is: every file is taken to be a person of its own. Give the same `subject` to\n\
-                 # all files of one person; somebody who is learnt from and tested spoils every score."
+                "Nothing tells whose a recording is: every file is taken to be of a subject of its own. Give the same `subject` to\n\
+                 # all files of one subject: a subject who is trained on and tested under two numbers spoils every score."
             }
         };
         let _ = write!(text, "# {numbering}\n\n");
