@@ -158,7 +158,7 @@ fn pairwise() -> HeatMap {
     let differences: Vec<Vec<f64>> =
         means.iter().map(|one| means.iter().map(|other| one - other).collect()).collect();
     let real = |row: usize, column: usize| f64::abs(means[row] - means[column]) > 0.035;
-    HeatMap::pairwise("Who beats whom", names, &differences, real, "difference of mean accuracy")
+    HeatMap::pairwise("Pairwise comparison", names, &differences, real, "difference of mean accuracy")
 }
 
 fn reliability() -> LineChart {
@@ -174,7 +174,7 @@ fn reliability() -> LineChart {
             .collect(),
     };
     LineChart::reliability(
-        "Is it as right as it is sure?",
+        "Reliability diagram",
         vec![series("as trained", 0.6), series("with temperature", 0.95)],
     )
 }
@@ -327,7 +327,7 @@ fn page() -> Page {
                 figures(vec![Figure::new(scores(12)), Figure::new(learning())]),
             ),
             section(
-                "Where and when the decoder listens",
+                "Masks",
                 "The masks that the network learnt, over the scalp and over time.",
                 figures(vec![
                     Figure::new(map(
@@ -357,7 +357,7 @@ fn page() -> Page {
                 ]),
             ),
             section(
-                "For whom it works",
+                "Scores of each subject",
                 "The score of each subject, the confusion matrix and the calibration.",
                 figures(vec![
                     Figure::new(with_intervals(40)),

@@ -97,14 +97,14 @@ struct Plot {
 }
 
 impl LineChart {
-    /// A reliability curve: how often the decoder is right (y) against how sure it says it is (x).
+    /// A reliability diagram: the share of right decisions (y) against their predicted probability (x).
     pub fn reliability(title: impl Into<String>, series: Vec<Series>) -> LineChart {
         LineChart {
             title: title.into(),
-            x: Axis::percent("how sure the decoder says it is").from_to(0.0, 1.0),
-            y: Axis::percent("how often it is right").from_to(0.0, 1.0),
+            x: Axis::percent("probability of the decision"),
+            y: Axis::percent("share of right decisions"),
             series,
-            diagonal: Some("as right as it is sure".into()),
+            diagonal: Some("perfectly calibrated".into()),
             bars: true,
             ..LineChart::default()
         }

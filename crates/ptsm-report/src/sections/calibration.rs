@@ -1,6 +1,5 @@
 //! Calibration: whether predicted probabilities are the frequencies they say.
 
-use crate::scale::Axis;
 use crate::{Column, Figure, LineChart, Point, SectionPart, Series, Table};
 use ptsm_explain::{Binning, Calibration, wilson};
 
@@ -31,15 +30,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
         }
         None => "No temperature was fitted: the validation subjects are not among these data, or the decoder was trained without any.".into(),
     };
-    let curve = LineChart {
-        title: "Reliability diagram".into(),
-        x: Axis::percent("probability of the decision"),
-        y: Axis::percent("share of right decisions"),
-        series: shown.iter().map(|(name, calibration)| series(name, calibration, found.seeds)).collect(),
-        diagonal: Some("perfectly calibrated".into()),
-        bars: true,
-        ..LineChart::default()
-    };
+    let curves = shown.iter().map(|(name, calibration)| series(name, calibration, found.seeds)).collect();
+    let curve = LineChart::reliability("Reliability diagram", curves);
     SectionContent::new(
         "The reliability diagram puts decisions into bins by their predicted probability, with as many decisions in each bin; of decisions with a probability of 80 %, 80 % \
          should be right. Bars are 95 % intervals. They count a trial once, however many seeds there are, and treat trials as independent, which trials of one subject are not.",

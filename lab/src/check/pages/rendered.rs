@@ -76,10 +76,7 @@ pub(super) fn all(folder: &Path, fixture: bool) -> Result<Vec<RenderedPage>> {
         // Whole heads, many subjects: no section of the small report has them.
         RenderedPage {
             page: figures,
-            pictures: Some((
-                pictures("ptsm-report", "tests/pictures"),
-                "where-and-when-the-decoder-listens,for-whom-it-works",
-            )),
+            pictures: Some((pictures("ptsm-report", "tests/pictures"), "masks,scores-of-each-subject")),
         },
         RenderedPage { page: report, pictures: Some((pictures("ptsm-report", "tests/pictures/report"), "")) },
         RenderedPage {
