@@ -125,8 +125,13 @@ fn near(path: &Path, cache: &Path, name: &str) -> Result<Trials> {
 /// Takes away what only work under way needs.
 pub(super) fn clear(folder: &Path) {
     WorkMarker::clear(folder);
-    // Nothing but what we put there.
-    let trials = |name: &str| name.ends_with("-learnt.trials") || name.ends_with("-tested.trials");
+    // Nothing but what we put there, also what a process left that was killed while it wrote.
+    let trials = |name: &str| {
+        let whole = |name: &str| name.ends_with("-learnt.trials") || name.ends_with("-tested.trials");
+        whole(name)
+            || name.ends_with(".partial")
+                && name.rsplit_once(".trials.").is_some_and(|(before, _)| whole(&format!("{before}.trials")))
+    };
     let logs = |name: &str| {
         (name.starts_with("task-") && name.ends_with(".log"))
             || ["work.sh", "collect.sh", "collect.log"].contains(&name)
@@ -159,4 +164,29 @@ fn fingerprint(name: &str) -> String {
 
 fn name(fingerprint: &str, part: &str) -> String {
     format!("{part} {fingerprint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process can be killed while it writes trials, by whichever process the rest is then done.
+    #[test]
+    fn what_is_left_of_a_killed_process_is_cleared() {
+        let folder = tempfile::tempdir().unwrap();
+        let trials = folder.path().join(TRIALS);
+        std::fs::create_dir_all(&trials).unwrap();
+        for name in ["0-learnt.trials", ".0-learnt.trials.29748-2.partial", ".1-tested.trials.7-0.partial"] {
+            std::fs::write(trials.join(name), "half").unwrap();
+        }
+        clear(folder.path());
+        assert!(!trials.exists());
+        // What is somebody else's stays.
+        std::fs::create_dir_all(&trials).unwrap();
+        for name in ["mine.trials", ".mine.partial"] {
+            std::fs::write(trials.join(name), "mine").unwrap();
+        }
+        clear(folder.path());
+        assert_eq!(std::fs::read_dir(&trials).unwrap().count(), 2);
+    }
 }
