@@ -158,6 +158,8 @@ impl ReleaseBuild {
 
 impl Drop for ReleaseBuild {
     fn drop(&mut self) {
+        // Cargo leaves its compilers behind when it is killed.
+        let _ = Command::new("pkill").args(["-P", &self.0.id().to_string()]).status();
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

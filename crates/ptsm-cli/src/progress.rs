@@ -42,12 +42,12 @@ pub(crate) struct Terminal {
     output: Output,
 }
 
-/// The bar that was begun last and is still there.
-static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+/// The bars that are drawn, the last one begun within the others.
+static SHOWN: Mutex<Vec<ProgressBar>> = Mutex::new(vec![]);
 
 /// Writes to standard error what must not end up inside of a bar.
 pub(crate) fn beside_bar(write: impl FnOnce()) {
-    match &*SHOWN.lock().unwrap_or_else(PoisonError::into_inner) {
+    match SHOWN.lock().unwrap_or_else(PoisonError::into_inner).last() {
         Some(bar) => bar.suspend(write),
         None => write(),
     }
@@ -71,7 +71,7 @@ impl ProgressSink for Terminal {
             Some(steps) => bar(self.output, title, steps, "{prefix} [{bar:24}] {pos} of {len}, {eta} left"),
             None => bar(self.output, title, 1, "{prefix} [{bar:16}] {wide_msg}"),
         };
-        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        SHOWN.lock().unwrap_or_else(PoisonError::into_inner).push(bar.clone());
         tracing::info!(steps, "{title}");
         let title = title.to_string();
         Box::new(Line { bar, title, began: Instant::now(), before: None, last: Default::default() })
@@ -93,7 +93,7 @@ impl Drop for Line {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
         tracing::info!(seconds = self.began.elapsed().as_secs_f64(), "{}: over", self.title);
-        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        SHOWN.lock().unwrap_or_else(PoisonError::into_inner).pop();
     }
 }
 

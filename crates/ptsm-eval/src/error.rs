@@ -84,6 +84,14 @@ pub enum Error {
         /// What was given.
         text: String,
     },
+    /// Text that does not name units to train on and units to test.
+    #[error(
+        "`{text}` does not say what is trained on and what is tested: write TRAIN:TEST, such as `s1:s2` or `all:all`"
+    )]
+    Transfer {
+        /// What was given.
+        text: String,
+    },
     /// A benchmark that cannot be run.
     #[error("benchmark: {message}")]
     Plan {
@@ -175,7 +183,7 @@ impl Error {
                 Some("add subjects; training, validation and test each need subjects of their own".into())
             }
             Error::Protocol { .. } => Some("protocols are `loso`, `kfold:5` and `fixed:1-70/71-89/90-109` (training, validation, test)".into()),
-            Error::Units { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; `s1:s2` trains on session 1 and tests session 2".into()),
+            Error::Units { .. } | Error::Transfer { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; `s1:s2` trains on session 1 and tests session 2".into()),
             Error::Decode(e) => e.hint(),
             Error::Data(e) => e.hint().map(str::to_string),
             Error::Signal(e) => e.hint().map(str::to_string),

@@ -82,8 +82,10 @@ pub struct FoundDataSet {
     pub id: String,
     /// Its folder for `--root`.
     pub root: PathBuf,
-    /// Subjects with recordings.
+    /// Subjects with recordings, by the names of files: no file is opened.
     pub subjects: usize,
+    /// Subjects that the whole data set has.
+    pub all_subjects: usize,
     /// Files that are missing of what should be there.
     pub missing: usize,
 }
@@ -134,7 +136,10 @@ fn inspect_gpu() -> GpuState {
                 driver_cuda: cuda.driver_version().ok(),
             }
         }
-        Err(error) => GpuState::Unusable { reason: error.to_string(), has_driver: Cuda::has_driver() },
+        Err(error) => GpuState::Unusable {
+            reason: error.to_string().trim_start_matches("gpu: ").into(),
+            has_driver: Cuda::has_driver(),
+        },
     }
 }
 
@@ -156,6 +161,8 @@ fn inspect_cache(folder: &Path) -> CacheState {
 
 /// Whether a file can be made there, or in the nearest folder above that exists. Nothing is left behind.
 fn is_writable(folder: &Path) -> bool {
+    // Above a relative folder there is also the one where the program was started.
+    let Ok(folder) = std::path::absolute(folder) else { return false };
     let Some(there) = folder.ancestors().find(|above| above.exists()) else { return false };
     let probe = there.join(format!(".ptsm-doctor-{}", std::process::id()));
     let made = std::fs::File::create_new(&probe).is_ok();
@@ -187,6 +194,7 @@ fn find_data_sets(root: &Path) -> Vec<FoundDataSet> {
             id: id.to_string(),
             root: root.to_path_buf(),
             subjects: subjects.len(),
+            all_subjects: set.about().subject_count as usize,
             missing: files.missing.len(),
         };
         (found.subjects > 0).then_some(found)

@@ -1,7 +1,7 @@
 //! What the sources keep to besides the map: no file is long without a reason, the program stays thin, and a public type's
 //! name means one thing in the whole workspace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -93,20 +93,28 @@ fn note_public_types(place: &Path, text: &str, types: &mut Declarations) {
     let tokens = tokens(text);
     let tested = test_items(&tokens);
     for at in 0..tokens.len() {
-        let kind = word(&tokens, at + 1);
+        // An unsafe trait is a trait.
+        let kind_at = if word(&tokens, at + 1) == "unsafe" { at + 2 } else { at + 1 };
+        let kind = word(&tokens, kind_at);
         let line = tokens[at].line;
         let declares = word(&tokens, at) == "pub"
             && ["struct", "enum", "trait", "type", "union"].contains(&kind)
             && !tested.iter().any(|(from, to)| (*from..=*to).contains(&line));
         if declares {
-            types.entry(word(&tokens, at + 2).into()).or_default().push((place.into(), line));
+            types.entry(word(&tokens, kind_at + 1).into()).or_default().push((place.into(), line));
         }
     }
 }
 
 /// Names that two public types have.
 fn shared_names(types: &Declarations) -> Vec<String> {
-    let shared = types.iter().filter(|(name, at)| at.len() > 1 && !OF_EACH_CRATE.contains(&name.as_str()));
+    let crates = |at: &[(PathBuf, usize)]| {
+        at.iter().map(|(file, _)| file.iter().nth(1)).collect::<BTreeSet<_>>().len()
+    };
+    let shared = types.iter().filter(|(name, at)| {
+        let of_each = OF_EACH_CRATE.contains(&name.as_str()) && crates(at) == at.len();
+        at.len() > 1 && !of_each
+    });
     shared
         .map(|(name, at)| {
             let places: Vec<String> =
@@ -139,7 +147,8 @@ mod tests {
     #[test]
     fn a_public_name_stands_for_one_type() {
         let mut types = Declarations::new();
-        let first = "pub struct Split;\npub type Result<T> = X<T>;\npub(crate) struct Own;\nstruct Hidden;";
+        let first =
+            "pub unsafe trait Split {}\npub type Result<T> = X<T>;\npub(crate) struct Own;\nstruct Hidden;";
         let second = "\npub enum Split { A }\npub type Result<T> = Y<T>;\npub struct Own;\n#[cfg(test)]\nmod tests {\n    pub struct Split;\n}";
         note_public_types(Path::new("crates/a/src/lib.rs"), first, &mut types);
         note_public_types(Path::new("crates/b/src/lib.rs"), second, &mut types);

@@ -44,7 +44,8 @@ fn text(report: &SystemReport) -> String {
         } else {
             format!(", {} missing", count(set.missing, "file"))
         };
-        ("data", format!("{} in {}: {}{missing}", set.id, set.root.display(), count(set.subjects, "subject")))
+        let subjects = format!("{} of {}", set.subjects, count(set.all_subjects, "subject"));
+        ("data", format!("{} in {}, by file names: {subjects}{missing}", set.id, set.root.display()))
     }));
     if report.data_sets.is_empty() {
         lines.push((

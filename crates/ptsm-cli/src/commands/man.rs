@@ -12,7 +12,8 @@ use crate::output;
 
 pub(super) fn run(out: &Path, session: &Session) -> anyhow::Result<()> {
     std::fs::create_dir_all(out).with_context(|| format!("{} cannot be made", out.display()))?;
-    let mut line = Line::command();
+    let line = Line::command().disable_help_subcommand(true);
+    let mut line = line.mut_subcommand("data", |data| data.disable_help_subcommand(true));
     line.build();
     let mut names = vec![];
     write(&line, "ptsm", out, &mut names)?;
@@ -27,8 +28,7 @@ fn write(command: &Command, name: &str, out: &Path, names: &mut Vec<String>) -> 
     let file = format!("{name}.1");
     output::write(&out.join(&file), &page)?;
     names.push(file);
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
-    {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write(below, &format!("{name}-{}", below.get_name()), out, names)?;
     }
     Ok(())

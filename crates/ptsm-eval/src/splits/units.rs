@@ -118,7 +118,7 @@ impl FromStr for Transfer {
         let (trained_on, tested) = text
             .split_once("->")
             .or(text.split_once(':'))
-            .ok_or_else(|| Error::Units { text: text.to_string() })?;
+            .ok_or_else(|| Error::Transfer { text: text.to_string() })?;
         Ok(Transfer { trained_on: trained_on.parse()?, tested: tested.parse()? })
     }
 }
@@ -180,5 +180,16 @@ mod tests {
             (session("s2r1+s2r2"), session("s1+s2"), session("r1"), session("all")),
             (Some(2), None, None, None)
         );
+    }
+
+    #[test]
+    fn a_transfer_names_both_sides() {
+        assert_eq!("s1:s2".parse::<Transfer>().unwrap(), "s1->s2".parse().unwrap());
+        for lacking in ["s1", "s1>s2", "all"] {
+            let error = lacking.parse::<Transfer>().unwrap_err();
+            assert!(error.to_string().contains("write TRAIN:TEST"), "{error}");
+            assert!(error.hint().is_some());
+        }
+        assert!("s1:x".parse::<Transfer>().unwrap_err().to_string().contains("`x` names no sessions"));
     }
 }

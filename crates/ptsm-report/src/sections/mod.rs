@@ -24,7 +24,7 @@ use crate::{Page, Section, SectionPart};
 use ptsm_data::simulate::Truth;
 use ptsm_decode::EpochRecord;
 use ptsm_decode::file::ModelCard;
-use ptsm_eval::{Record, Summary};
+use ptsm_eval::{METRICS, Record, Summary, phrases};
 use ptsm_explain::{
     Disentanglement, ExplainRequest, Explanation, MaskFindings, ProbabilityFindings, Saliency, SanityChecks,
     Signals,
@@ -43,7 +43,7 @@ pub struct SectionKind {
     /// What earlier versions called it: still understood, on the command line and in files of numbers.
     earlier_name: &'static str,
     heading: &'static str,
-    /// Names of its figures, as `--figure` has them; `*` stands for what depends on the data.
+    /// Names of its figures, as `--figure` has them; `METRIC` stands for each metric, `*` for what depends on the data.
     figures: &'static [&'static str],
     /// Whether `ptsm explain` shows it: masks, saliency, their sanity checks, and disentanglement.
     explains: bool,
@@ -58,12 +58,18 @@ impl SectionKind {
 
     /// Whether the section may draw a figure of this name, given the right data.
     pub fn may_draw(&self, figure: &str) -> bool {
-        self.figures.iter().any(|pattern| match pattern.split_once('*') {
-            None => *pattern == figure,
-            Some((start, end)) => {
-                figure.len() >= start.len() + end.len() && figure.starts_with(start) && figure.ends_with(end)
+        let of_metrics = |(start, end): (&str, &str)| {
+            let names = METRICS.iter().map(|metric| file_name(&phrases::metric_label(metric)));
+            names.map(|metric| format!("{start}{metric}{end}")).any(|name| name == figure)
+        };
+        let is_drawn = |pattern: &&str| match (pattern.split_once("METRIC"), pattern.split_once('*')) {
+            (Some(around), _) => of_metrics(around),
+            (_, Some((start, end))) => {
+                figure.len() > start.len() + end.len() && figure.starts_with(start) && figure.ends_with(end)
             }
-        })
+            _ => *pattern == figure,
+        };
+        self.figures.iter().any(is_drawn)
     }
 }
 
@@ -76,7 +82,7 @@ pub fn check_figure(figure: &str, kinds: &[&SectionKind]) -> Result<()> {
     Err(Error::request(
         format!("there is no figure `{figure}`"),
         format!(
-            "figures are {} (`*`: depends on the data); `--figure list` names those of these data",
+            "figures are {} (`METRIC`: such as `accuracy`; `*`: depends on the data); `--figure list` names those of these data",
             known.join(", ")
         ),
     ))
@@ -117,7 +123,7 @@ pub const SECTIONS: &[SectionKind] = &[
         name: "subjects",
         earlier_name: "people",
         heading: "Scores of each subject",
-        figures: &["*-of-each-subject"],
+        figures: &["METRIC-of-each-subject"],
         explains: false,
         build: subjects::build,
     },
@@ -141,7 +147,7 @@ pub const SECTIONS: &[SectionKind] = &[
         name: "few-shot",
         earlier_name: "few-shot",
         heading: "Few-shot adaptation",
-        figures: &["few-shot-adaptation-*"],
+        figures: &["few-shot-adaptation-METRIC"],
         explains: false,
         build: few_shot::build,
     },
@@ -149,7 +155,12 @@ pub const SECTIONS: &[SectionKind] = &[
         name: "pairwise",
         earlier_name: "compared",
         heading: "Pairwise comparison",
-        figures: &["pairwise-comparison*", "scores-by-subject-and-decoder*"],
+        figures: &[
+            "pairwise-comparison",
+            "pairwise-comparison-*",
+            "scores-by-subject-and-decoder",
+            "scores-by-subject-and-decoder-*",
+        ],
         explains: false,
         build: pairwise::build,
     },
@@ -165,7 +176,17 @@ pub const SECTIONS: &[SectionKind] = &[
         name: "masks",
         earlier_name: "masks",
         heading: "Masks",
-        figures: &["spatial-mask*", "temporal-mask*"],
+        figures: &[
+            "spatial-masks",
+            "spatial-masks-of-each-class",
+            "spatial-mask-of-each-subject-common",
+            "spatial-mask-of-each-subject-personal",
+            "spatial-mask-of-each-subject-fused",
+            "temporal-masks",
+            "temporal-mask-common",
+            "temporal-mask-personal",
+            "temporal-mask-fused",
+        ],
         explains: true,
         build: masks::build,
     },
@@ -173,7 +194,12 @@ pub const SECTIONS: &[SectionKind] = &[
         name: "saliency",
         earlier_name: "attribution",
         heading: "Saliency",
-        figures: &["channel-saliency*", "temporal-saliency"],
+        figures: &[
+            "channel-saliency",
+            "channel-saliency-by-class",
+            "channel-saliency-of-each-subject",
+            "temporal-saliency",
+        ],
         explains: true,
         build: saliency::build,
     },
@@ -181,7 +207,7 @@ pub const SECTIONS: &[SectionKind] = &[
         name: "sanity-checks",
         earlier_name: "validity",
         heading: "Sanity checks",
-        figures: &["deletion-*", "insertion-*"],
+        figures: &["deletion-*-channels", "deletion-*-times", "insertion-*-channels", "insertion-*-times"],
         explains: true,
         build: sanity_checks::build,
     },
@@ -189,7 +215,12 @@ pub const SECTIONS: &[SectionKind] = &[
         name: "disentanglement",
         earlier_name: "subspaces",
         heading: "Disentanglement",
-        figures: &["embedding-by-*", "shared-spectrum-of-*", "distance-of-test-subjects-*"],
+        figures: &[
+            "embedding-by-class",
+            "embedding-by-subject",
+            "shared-spectrum-of-task-and-subject-features",
+            "distance-of-test-subjects-from-training-subjects-every-fold",
+        ],
         explains: true,
         build: disentanglement::build,
     },
