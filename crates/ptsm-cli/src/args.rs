@@ -302,7 +302,7 @@ const GET: &str = "Examples:
 
 Files under the folder are not downloaded again, in whatever layout they are there. Stopped, killed or cut off, the same command goes on \
 where it was; what has arrived of a file is in `NAME.part`. What arrives is checked by the publisher's checksum. Where there is none, \
-`.ptsm-lock.json` in the folder keeps that of the first download, and a file that changes is told of.
+`.ptsm-lock.json` in the folder keeps that of the first download, and a file that changes is reported.
 
 A mirror stands in place of `https://host` in all addresses; the path stays. Proxies are those of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
 
@@ -357,7 +357,7 @@ The whole pipeline is applied: filters, resampling, window, baseline, scaling an
        arbitrary where scaled or aligned), paradigm, symmetry, positions, pipeline (JSON: what was done). `--data FILE.npz` gives the same epochs to the \
        bit: nothing is done to them a second time, and another pipeline is refused.
 .fif   for mne.read_epochs; name it `..-epo.fif`. Classes are event ids; subject, session, run and cue_s are in `epochs.metadata`. EEG that \
-       was not scaled is in volts; what was scaled or aligned has no unit and stands as it is, which is told.
+       was not scaled is in volts; what was scaled or aligned has no unit and stands as it is, which is reported.
 .csv   one row per epoch and sample: subject, session, run, epoch, label, time_s and a column per channel. Large: about ten bytes a value.
 
 A file that is there is replaced.";
@@ -437,7 +437,7 @@ pub(crate) struct SettingsArgs {
     /// One setting, over the file's: `training.epochs=20`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Refuse data in which something is wrong or odd, as `ptsm data check` tells it, instead of warning
+    /// Refuse data in which something is wrong or odd, as `ptsm data check` reports it, instead of warning
     #[arg(long)]
     pub(crate) strict: bool,
     /// The first seed (1 without it)
@@ -447,7 +447,7 @@ pub(crate) struct SettingsArgs {
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<usize>,
     /// Alignment: re-centre each subject's trials by their mean covariance. Transductive (all their trials, unlabelled), or causal (those so far) with `-stream`
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "METHOD")]
     pub(crate) align: Option<Align>,
     /// What a GPU rounds the operands of large products to: not at all, or to tf32 or bf16 for its tensor cores; sums and parameters stay f32
     #[arg(long, env = "PTSM_PRECISION", value_name = "TYPE", default_value = "f32", value_parser = precision())]
@@ -702,7 +702,7 @@ pub(crate) struct BenchmarkArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "plan")]
     pub(crate) models: Vec<String>,
     /// How subjects are divided into folds: `loso` (the default), `kfold:5`, `fixed:TRAIN/VALIDATION/TEST`
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "PROTOCOL")]
     pub(crate) protocol: Option<Protocol>,
     /// Train on each data set of the file and test on every other, on the channels they share
     #[arg(long)]
@@ -722,7 +722,7 @@ pub(crate) struct BenchmarkArgs {
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
     /// Who starts the processes
-    #[arg(long, value_name = "WHO", default_value = "local")]
+    #[arg(long, value_name = "LAUNCHER", default_value = "local")]
     pub(crate) launcher: Launcher,
     /// Options for Slurm's `sbatch`: `--sbatch "--partition=gpu --gres=gpu:1 --time=2:00:00"`; may be repeated
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
@@ -749,7 +749,7 @@ pub(crate) struct TuneArgs {
     #[arg(long = "try", value_name = "KEY=VALUES")]
     pub(crate) tries: Vec<String>,
     /// Every combination, or so many at random: `grid`, `random:30`
-    #[arg(long, value_name = "HOW", default_value = "grid", value_parser = choice)]
+    #[arg(long, value_name = "SEARCH", default_value = "grid", value_parser = choice)]
     pub(crate) search: SearchStrategy,
     /// Keep one candidate in so many after each round; 1 tries all of them in full
     #[arg(long, value_name = "N", default_value_t = 3)]
@@ -758,7 +758,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "LIST", required_unless_present = "nested", conflicts_with = "nested")]
     pub(crate) develop: Option<SubjectList>,
     /// Nested: search anew in each fold, without its test subjects: `kfold:5`, `loso`
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "PROTOCOL")]
     pub(crate) nested: Option<Protocol>,
     /// Inner folds of the development subjects (3 without it)
     #[arg(long, value_name = "N")]
@@ -878,7 +878,7 @@ pub(crate) struct CheckArgs {
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Prepare epochs as this trained decoder wants them: a run's folder, made by `train` or `adapt`
+    /// Prepare epochs as this trained decoder expects them: a run's folder, made by `train` or `adapt`
     #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "set", "align", "paradigm", "symmetry"])]
     pub(crate) run: Option<PathBuf>,
     #[command(flatten)]
@@ -890,7 +890,7 @@ pub(crate) struct ExportArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Align each subject's epochs, as for `train`: transductive, or causal with `-stream`
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "METHOD")]
     pub(crate) align: Option<Align>,
     /// The file to write: `.npz`, `.fif` or `.csv`
     #[arg(long, value_name = "FILE", alias = "to")]

@@ -92,7 +92,7 @@ struct Line {
 impl Drop for Line {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-        tracing::info!(seconds = self.began.elapsed().as_secs_f64(), "{}: over", self.title);
+        tracing::info!(seconds = self.began.elapsed().as_secs_f64(), "{}: finished", self.title);
         SHOWN.lock().unwrap_or_else(PoisonError::into_inner).pop();
     }
 }

@@ -5,7 +5,8 @@
 //! [`FittedDecoder`]s, which turn trials of unseen subjects into class probabilities, can be saved ([`mod@file`]), and, where they have
 //! personal masks, be adapted to one subject by a few labelled trials.
 //!
-//! A method is its file and its line in the registry. The file of a network implements [`Architecture`] for its configuration, which builds
+//! A method is its file, its `pub mod` line below, its line in [`METHODS`](registry::METHODS), a line of `modules.toml` (written by
+//! `cargo xtask test map --write`) and a case in `tests/cases.json`. The file of a network implements [`Architecture`] for its configuration, which builds
 //! a [`Network`] for a [`TrialShape`] and a batch size: the graph with its losses, which values it offers, and what moves which parameter. The
 //! page `docs/add-a-decoder.md` of the repository shows it from beginning to end. Training steps, few-shot tuning and inference are compiled from that one value. Parameters
 //! do not depend on the batch size, so a network trained on batches of 64 is applied to single trials by building it again with a batch of 1. One

@@ -49,7 +49,7 @@ impl<'a> Cursor<'a> {
     /// The next bytes.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         if count > self.left() {
-            let message = format!("{count} bytes are wanted here, the file ends after {}", self.left());
+            let message = format!("{count} bytes are expected here, the file ends after {}", self.left());
             return Err(self.error(message).with_hint(DAMAGED));
         }
         let taken = &self.bytes[self.at..][..count];
@@ -107,7 +107,7 @@ mod tests {
         cursor.skip(2).unwrap();
         assert_eq!(cursor.text(5).unwrap(), "C3");
         let error = cursor.clone().u8().unwrap_err();
-        assert_eq!(error.to_string(), "a.edf, byte 9: 1 bytes are wanted here, the file ends after 0");
+        assert_eq!(error.to_string(), "a.edf, byte 9: 1 bytes are expected here, the file ends after 0");
         assert!(error.hint().is_some());
         assert!(cursor.seek(10).is_err() && cursor.seek(9).is_ok() && cursor.take(usize::MAX).is_err());
     }

@@ -48,16 +48,12 @@ fn text(report: &SystemReport) -> String {
         ("data", format!("{} in {}, by file names: {subjects}{missing}", set.id, set.root.display()))
     }));
     if report.data_sets.is_empty() {
-        lines.push((
-            "data",
-            match &report.roots[..] {
-                [] => "no folder to look into; `--root DIR` names one, `ptsm data get` downloads".into(),
-                roots => {
-                    let roots: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
-                    format!("no data set of `ptsm data list` in {}", roots.join(", "))
-                }
-            },
-        ));
+        let roots: Vec<String> = report.roots.iter().map(|root| root.display().to_string()).collect();
+        let nothing = match roots.is_empty() {
+            true => "no folder to look into; `--root DIR` names one, `ptsm data get` downloads".into(),
+            false => format!("no data set of `ptsm data list` in {}", roots.join(", ")),
+        };
+        lines.push(("data", nothing));
     }
     lines.extend(report.problems.iter().map(|problem| ("problem", problem.clone())));
     lines.iter().map(|(what, words)| format!("{what:<8} {words}\n")).collect()

@@ -83,13 +83,13 @@ fn exported_arrays_are_the_same_when_they_are_read_again() {
                 "train --data one.npz --align riemannian --out x",
                 &[
                     "one.npz: its trials are prepared already",
-                    "`alignment` was \"euclidean\", \"riemannian\" is wanted",
+                    "`alignment` was \"euclidean\", \"riemannian\" is expected",
                 ],
                 &["data export"],
             ),
             Case::new(
                 "train --data one.npz --set pipeline.window_s=[0,1] --out x",
-                &["`window_s` was [0.0,4.0], [0.0,1.0] is wanted"],
+                &["`window_s` was [0.0,4.0], [0.0,1.0] is expected"],
                 &["data export"],
             ),
         ],

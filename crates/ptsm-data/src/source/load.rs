@@ -266,13 +266,12 @@ fn same_pipeline(place: &Path, done: &Pipeline, expected: &Pipeline) -> Result<(
     let (done, expected) = (table(done), table(expected));
     let keys = done.as_object().into_iter().flatten().filter(|(key, value)| expected.get(key) != Some(value));
     let each: Vec<String> =
-        keys.map(|(key, value)| format!("`{key}` was {value}, {} is wanted", expected[key])).collect();
+        keys.map(|(key, value)| format!("`{key}` was {value}, {} is expected", expected[key])).collect();
     Err(Error::Content {
         path: place.to_path_buf(),
         message: format!("its trials are prepared already: {}", each.join("; ")),
         hint: Some(
-            "export them again as they are wanted, with `ptsm data export`, or with `--run` for a decoder"
-                .into(),
+            "export them again as expected, with `ptsm data export`, or with `--run` for a decoder".into(),
         ),
     })
 }

@@ -54,7 +54,7 @@ pub(super) fn read(
             let trials = said[2].filter(fits).unwrap_or(1);
             [Some(channels), Some(all / trials), Some(trials)]
         }
-        Some(dims) => return refuse(format!("`data` has the sizes {dims:?}; two or three are wanted")),
+        Some(dims) => return refuse(format!("`data` has the sizes {dims:?}; two or three are expected")),
     };
     let (Some(channels), Some(points), Some(trials)) = (channels, points, trials) else {
         return refuse("does not say how many channels and samples there are".into());

@@ -45,7 +45,7 @@ impl Trials {
             return refuse(format!("{empty} of {} trials hold no samples", cells.len()), "leave them out");
         }
         let &[channels, samples] = &first.dims[..] else {
-            return refuse(format!("a trial has the sizes {:?}; two are wanted", first.dims), RAW);
+            return refuse(format!("a trial has the sizes {:?}; two are expected", first.dims), RAW);
         };
         if channels == 0 || samples == 0 || channels > MOST_CHANNELS {
             return refuse(format!("a trial has {samples} samples of {channels} channels"), RAW);

@@ -139,7 +139,7 @@ fn what_cannot_be_read_says_so() {
         (with(376, &[0, 0]), "impossible rate 0 Hz"),
         (with(894, &1000i32.to_le_bytes()), "blocks of 500 samples do not fit 6 samples"),
         (with(good.len() - 9, &[4]), "a table of events of type 4 is unknown"),
-        (with(good.len() - 8, &[1]), "bytes are wanted here"),
+        (with(good.len() - 8, &[1]), "bytes are expected here"),
         (with(0, b"X"), "does not begin as a recording of Neuroscan or of ANT"),
         (parse(b"RIFF\x10\0\0\0WAVE").unwrap_err(), "no recording of ANT"),
     ] {

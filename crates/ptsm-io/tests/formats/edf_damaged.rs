@@ -29,7 +29,7 @@ fn claims_are_not_believed() {
     let samples = 256 + 2 * 216;
     for (at, text, says) in [
         (0, "1       ", "byte 0: this is neither EDF nor BDF"),
-        (252, "9999", "byte 256: 2559744 bytes are wanted here"),
+        (252, "9999", "byte 256: 2559744 bytes are expected here"),
         (252, "0   ", "byte 252: the file has no signals"),
         (252, "-1  ", "byte 252: -1 is no number of signals"),
         (252, "2.5 ", "byte 252: 2.5 is no number of signals"),

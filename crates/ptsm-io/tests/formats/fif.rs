@@ -364,9 +364,9 @@ fn lies_are_reported_with_their_place() {
     for (at, value, says) in [
         (44, -1, "a.fif, byte 36: tag 101 claims -1 bytes"),
         (44, i32::MIN, "byte 36: tag 101 claims"),
-        (44, i32::MAX, "byte 52: 2147483647 bytes are wanted here"),
+        (44, i32::MAX, "byte 52: 2147483647 bytes are expected here"),
         (48, 36, "byte 36: the tags lead in a circle"),
-        (48, 1, "byte 17: 5120 bytes are wanted here"),
+        (48, 1, "byte 17: 5120 bytes are expected here"),
         (48, -2, "byte 36: the tag after this one is said to be at byte -2"),
         (48, i32::MAX, "is past the end"),
         (0, 99, "does not begin as a FIF file does"),

@@ -95,7 +95,7 @@ fn circles_and_tags_inside_of_tags_are_reported() {
         (last, 36, "the tags lead in a circle"),
         (last, last, "the tags lead in a circle"),
         (36, 36, "the tags lead in a circle"),
-        (36, 1, "byte 17: 5120 bytes are wanted here"),
+        (36, 1, "byte 17: 5120 bytes are expected here"),
     ] {
         let error = with(tag, next);
         assert!(error.to_string().contains(says) && error.hint().is_some(), "{error}");

@@ -127,7 +127,7 @@ fn probes(probes: &[ProbeAnswer]) -> Table {
     }
     let mut columns = vec![
         Column::text("decoded"),
-        Column::text("wanted"),
+        Column::text("expected"),
         Column::text("probe"),
         Column::number("balanced accuracy %"),
         Column::text("95 % interval"),
@@ -136,7 +136,7 @@ fn probes(probes: &[ProbeAnswer]) -> Table {
     Table {
         columns,
         rows,
-        note: "Intervals are over subjects. p is how often exchanged labels do as well; for the linear probe it comes from a discriminant analysis of the same features. Where decoding is not wanted but above chance, the claim that the features are free of it does not hold.".into(),
+        note: "Intervals are over subjects. p is how often exchanged labels do as well; for the linear probe it comes from a discriminant analysis of the same features. Where decoding is not expected but above chance, the claim that the features are free of it does not hold.".into(),
     }
 }
 

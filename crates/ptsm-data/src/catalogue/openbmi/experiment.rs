@@ -102,14 +102,14 @@ pub(in crate::catalogue) const IMAGERY: Experiment = Experiment {
 pub(in crate::catalogue) const ERP: Experiment = Experiment {
     id: "openbmi-erp",
     tag: "ERP",
-    title: "OpenBMI (Lee et al. 2019), a speller: flashes of the wanted letter and of others, two sessions",
+    title: "OpenBMI (Lee et al. 2019), a speller: flashes of the target letter and of others, two sessions",
     codes: &[("target", "target"), ("nontarget", "nontarget")],
     classes: &["target", "nontarget"],
     paradigm: Paradigm::Erp,
     swaps: &[],
     trials: [&[330, 1650], &[360, 1800]],
     memory: 4,
-    events: &[("1", "target: the flash holds the wanted letter"), ("2", "nontarget: it does not")],
+    events: &[("1", "target: the flash holds the target letter"), ("2", "nontarget: it does not")],
     choices: &[
         PHASE,
         SESSION,

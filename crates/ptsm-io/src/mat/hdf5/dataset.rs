@@ -95,7 +95,7 @@ impl Reader<'_> {
             DType::U64 => dataset.read_u64().map_err(fault)?.into(),
             DType::F32 => dataset.read_f32().map_err(fault)?.into(),
             DType::F64 => dataset.read_f64().map_err(fault)?.into(),
-            other => return Err(self.error(path, format!("holds {other} where numbers are wanted"))),
+            other => return Err(self.error(path, format!("holds {other} where numbers are expected"))),
         })
     }
 

@@ -70,7 +70,7 @@ impl Tag {
     pub(super) fn read(stream: &mut Stream<'_>, end: u64) -> Result<Tag> {
         let left = end.saturating_sub(stream.at());
         if left < 8 {
-            let message = format!("another element is wanted here, its parent ends after {left} bytes");
+            let message = format!("another element is expected here, its parent ends after {left} bytes");
             return Err(stream.error(message).with_hint(DAMAGED));
         }
         let first = stream.u32()?;

@@ -32,7 +32,7 @@ impl Head {
     pub(super) fn read(stream: &mut Stream<'_>, end: u64) -> Result<Head> {
         let flags = Tag::read(stream, end)?;
         if flags.bytes != 8 {
-            let message = format!("array flags of {} bytes; 8 are wanted", flags.bytes);
+            let message = format!("array flags of {} bytes; 8 are expected", flags.bytes);
             return Err(stream.error(message).with_hint(DAMAGED));
         }
         let flags = flags.words(stream, "array flags", 2)?[0] as u32;

@@ -142,7 +142,7 @@ impl<'a, 'w> Reader<'a, 'w> {
             return Ok(Value::LeftOut);
         }
         if tag.kind != MATRIX {
-            let message = format!("an array is wanted here, not an element of type {}", tag.kind);
+            let message = format!("an array is expected here, not an element of type {}", tag.kind);
             return Err(self.stream.error(message).with_hint(DAMAGED));
         }
         let inner_end = self.stream.at() + tag.bytes;
@@ -177,7 +177,7 @@ impl<'a, 'w> Reader<'a, 'w> {
     /// Where numbers are. Packed ones are kept: to come by them again, all in front of them would be inflated again.
     fn outline(&mut self, head: Head, end: u64) -> Result<Value> {
         if head.complex {
-            let message = "complex numbers where real ones are wanted";
+            let message = "complex numbers where real ones are expected";
             return Err(self.stream.error(message).with_hint("save the real part"));
         }
         let tag = self.numbers_tag(&head, end)?;

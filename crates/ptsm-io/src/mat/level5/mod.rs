@@ -49,7 +49,7 @@ pub(super) fn list(bytes: &[u8], order: Order, place: &Place) -> Result<Vec<Vari
             PACKED => data.end,
             MATRIX => data.end.next_multiple_of(8).min(bytes.len()).max(data.end),
             kind => {
-                let message = format!("a variable is wanted here, not an element of type {kind}");
+                let message = format!("a variable is expected here, not an element of type {kind}");
                 return Err(Error::format(&place.at(at as u64), message).with_hint(DAMAGED));
             }
         };
