@@ -38,7 +38,7 @@ fn small(place: &Place, model: &str) -> Table {
 
 /// A plan for these decoders, as a file.
 fn plan(place: &Place, models: impl Iterator<Item = &'static str>) {
-    let entry = |model: &str| Value::from(serde_json::json!({ "model": model, "set": small(place, model) }));
+    let entry = |model: &str| serde_json::json!({ "model": model, "set": small(place, model) });
     let entries: Vec<Value> = models.map(entry).collect();
     let plan = toml::to_string(&serde_json::json!({ "entry": entries })).unwrap();
     place.write("plan.toml", plan);
