@@ -144,13 +144,19 @@ fn one_figure_is_a_file_of_its_own() {
             Case::new(
                 "explain run --data a.npz --sections masks --figure none --out other.svg",
                 &["no figure `none`"],
-                &["temporal-mask*"],
+                &["temporal-masks"],
             ),
             // Before any work: the run is not even looked for.
+            // Before anything is read: there is no such run.
+            Case::new(
+                "explain nowhere --data a.npz --figure spatial-maskz --out other.svg",
+                &["no figure `spatial-maskz`"],
+                &["spatial-masks"],
+            ),
             Case::new(
                 "explain nowhere --data a.npz --figure spatal-masks --out other.svg",
                 &["no figure `spatal-masks`"],
-                &["spatial-mask*"],
+                &["spatial-masks"],
             ),
             Case::new(
                 "explain run --data a.npz --sections masks --figure temporal-masks --out mask.pdf",
