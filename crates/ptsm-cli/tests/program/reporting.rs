@@ -147,7 +147,6 @@ fn one_figure_is_a_file_of_its_own() {
                 &["temporal-masks"],
             ),
             // Before any work: the run is not even looked for.
-            // Before anything is read: there is no such run.
             Case::new(
                 "explain nowhere --data a.npz --figure spatial-maskz --out other.svg",
                 &["no figure `spatial-maskz`"],
