@@ -52,48 +52,67 @@ impl Options {
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) says: &'static str,
+    /// Whether it runs the released program.
+    needs_program: bool,
     run: fn(&Options, &mut SkippedTests) -> Result<()>,
 }
 
 /// All steps: those that need no compiler first, those that need the released program last.
 pub(crate) const STEPS: &[Step] = &[
-    Step { name: "fmt", says: "the source is formatted", run: fmt },
+    Step { name: "fmt", says: "the source is formatted", needs_program: false, run: fmt },
     Step {
         name: "map",
         says: "crates and their modules use each other as docs/architecture.md and modules.toml allow; files are short, public names mean one thing",
+        needs_program: false,
         run: |options, _| map::check(options.write),
     },
     Step {
         name: "unsafe",
         says: "the keyword `unsafe` stays where it is allowed",
+        needs_program: false,
         run: |_, _| unsafe_code::check(),
     },
-    Step { name: "clippy", says: "no warnings from the compiler and clippy", run: clippy },
-    Step { name: "test", says: "unit, integration and documentation tests", run: tests },
-    Step { name: "doc", says: "the documentation has no warnings", run: doc },
+    Step {
+        name: "clippy",
+        says: "no warnings from the compiler and clippy",
+        needs_program: false,
+        run: clippy,
+    },
+    Step {
+        name: "test",
+        says: "unit, integration and documentation tests",
+        needs_program: false,
+        run: tests,
+    },
+    Step { name: "doc", says: "the documentation has no warnings", needs_program: false, run: doc },
     Step {
         name: "kernels",
         says: "the engine's kernels make no memory errors (address sanitizer, valgrind)",
+        needs_program: false,
         run: |_, _| kernels::check(),
     },
     Step {
         name: "peers",
         says: "files, trials, decoders and statistics are what MNE, SciPy, pyRiemann, MOABB and others make of them",
+        needs_program: true,
         run: |_, skipped| lab(&["peers"], skipped),
     },
     Step {
         name: "slurm",
         says: "a benchmark through a real Slurm, with tasks killed and a node drained, equals one process's",
+        needs_program: true,
         run: |_, skipped| lab(&["slurm"], skipped),
     },
     Step {
         name: "demo",
         says: "`ptsm demo` decodes unseen subjects above chance, in its time and memory",
+        needs_program: true,
         run: |_, skipped| lab(&["demo"], skipped),
     },
     Step {
         name: "pages",
         says: "the report's pages in a real browser: pictures, accessibility, nothing on the console",
+        needs_program: true,
         run: |options, skipped| {
             let flags = [(options.write, "--write"), (options.fixture, "--fixture")];
             let flags = flags.iter().filter(|flag| flag.0).map(|flag| flag.1);
@@ -112,7 +131,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut failure = None;
     let mut release = None;
     for step in STEPS.iter().filter(chosen) {
-        if step.name == "test" && STEPS.iter().filter(chosen).any(|step| step.needs_program()) {
+        if step.name == "test" && STEPS.iter().filter(chosen).any(|step| step.needs_program) {
             release = ReleaseBuild::begin();
         }
         println!("== {}: {}", step.name, step.says);
@@ -128,13 +147,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     drop(release);
     println!("\n{}{skipped}", table(&summary));
     failure.map_or(Ok(()), Err)
-}
-
-impl Step {
-    /// Whether it runs the released program.
-    fn needs_program(&self) -> bool {
-        ["peers", "slurm", "demo", "pages"].contains(&self.name)
-    }
 }
 
 /// A build of the released program beside the tests, with what they leave of the processor: linking and the longest tests

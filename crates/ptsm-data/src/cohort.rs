@@ -195,9 +195,8 @@ fn recording_name(cohort: &Cohort, id: RecordingId) -> String {
 /// Whether a file is what a kill left of one that [`save_cohort`] was writing: `.S001.npz.123-4.partial`.
 fn left_over(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let target = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial"));
-    let target = target.and_then(|rest| rest.rsplit_once('.')).map(|(target, _)| target);
-    target.is_some_and(|t| [COHORT_FILE, TRUTH_FILE].contains(&t) || of_a_subject(Path::new(t)))
+    atomic::unfinished_target(&name)
+        .is_some_and(|t| [COHORT_FILE, TRUTH_FILE].contains(&t) || of_a_subject(Path::new(t)))
 }
 
 /// Whether a file is called as [`save_cohort`] and [`save_recordings`] call them: `S001.npz`, `S001-1-02.edf`, the manifest.

@@ -38,6 +38,15 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     write_atomically(path, |writer| writer.write_all(bytes))
 }
 
+/// The name of the file that an unfinished one was to become, from the unfinished one's name; none where it is another file. A process that
+/// is killed while it writes leaves such a file behind.
+pub fn unfinished_target(name: &str) -> Option<&str> {
+    let (target, counts) = name.strip_prefix('.')?.strip_suffix(".partial")?.rsplit_once('.')?;
+    let (process, count) = counts.split_once('-')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(process) && is_number(count)).then_some(target)
+}
+
 /// An unfinished file in the same folder; taken away again unless it is put in its place.
 struct UnfinishedFile {
     path: PathBuf,
@@ -143,5 +152,19 @@ mod tests {
         fs::create_dir(folder.path().join("b")).unwrap();
         assert!(replace(&folder.path().join("b"), b"").is_err());
         assert_eq!(names(folder.path()), ["b"]);
+    }
+
+    #[test]
+    fn an_unfinished_file_tells_what_it_was_to_become() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0-learnt.trials");
+        let beside = UnfinishedFile::create(&path).unwrap();
+        let name = beside.path.file_name().unwrap().to_str().unwrap();
+        assert_eq!(unfinished_target(name), Some("0-learnt.trials"));
+        assert_eq!(unfinished_target(".S001.npz.123-4.partial"), Some("S001.npz"));
+        for other in ["S001.npz", ".mine.partial", "S001.npz.123-4.partial", ".a.1-x.partial", ".a.1-2.part"]
+        {
+            assert_eq!(unfinished_target(other), None, "{other}");
+        }
     }
 }

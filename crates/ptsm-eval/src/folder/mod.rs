@@ -5,7 +5,7 @@ mod occupant;
 use std::fs::{DirEntry, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use ptsm_io::atomic::replace;
+use ptsm_io::atomic::{replace, unfinished_target};
 
 use crate::error::{Error, ErrorContext, Result};
 use occupant::Occupant;
@@ -211,8 +211,7 @@ fn is_begun(path: &Path, plan: &Path) -> bool {
 fn is_unfinished(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let name = name.to_string_lossy();
-    (name.starts_with('.') && name.ends_with(".partial"))
-        || (name.contains(".safetensors.") && name.ends_with(".part"))
+    unfinished_target(&name).is_some() || (name.contains(".safetensors.") && name.ends_with(".part"))
 }
 
 /// A folder that another process works in.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ptsm_data::{map_stored_trials, store_trials};
-use ptsm_io::atomic::replace;
+use ptsm_io::atomic::{replace, unfinished_target};
 use ptsm_signal::Trials;
 use serde::{Deserialize, Serialize};
 
@@ -127,10 +127,8 @@ pub(super) fn clear(folder: &Path) {
     WorkMarker::clear(folder);
     // Nothing but what we put there, also what a process left that was killed while it wrote.
     let trials = |name: &str| {
-        let whole = |name: &str| name.ends_with("-learnt.trials") || name.ends_with("-tested.trials");
-        whole(name)
-            || name.ends_with(".partial")
-                && name.rsplit_once(".trials.").is_some_and(|(before, _)| whole(&format!("{before}.trials")))
+        let whole = unfinished_target(name).unwrap_or(name);
+        whole.ends_with("-learnt.trials") || whole.ends_with("-tested.trials")
     };
     let logs = |name: &str| {
         (name.starts_with("task-") && name.ends_with(".log"))
