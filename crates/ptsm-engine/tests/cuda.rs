@@ -37,6 +37,10 @@ fn large_elementwise_work_and_sums() {
     compare("transpose", &[&[20, 30, 50]], |g, p| g.transpose(p[0], &[2, 0, 1]));
     compare("slice", &[&[20, 30, 50]], |g, p| g.slice(p[0], 1, 3, 20));
     compare("pad", &[&[20, 30, 50]], |g, p| g.pad(p[0], 2, 3, 4));
+    compare("reorder", &[&[20, 30, 50]], |g, p| {
+        let order: Vec<usize> = (0..30).map(|i| i * 7 % 30).collect();
+        g.reorder(p[0], 1, &order)
+    });
     compare("instance_norm", &[&[20, 30, 50]], |g, p| g.instance_norm(p[0], 1e-3));
     compare("strided", &[&[20, 30, 50], &[16, 30, 4]], |g, p| g.strided_conv(p[0], p[1], 2, 1));
     compare("transposed", &[&[20, 30, 50], &[30, 16, 4]], |g, p| g.transposed_conv(p[0], p[1], 2, 1));

@@ -11,7 +11,7 @@
 mod common;
 
 use common::{Experiment, assert_same, cpu, distance};
-use ptsm_engine::{Graph, Id, Mode, Padding, Pooling, Result};
+use ptsm_engine::{Feed, Graph, Id, Mode, Padding, Parameters, Pooling, Program, Result};
 
 type Build = fn(&mut Graph, &[Id]) -> Result<Id>;
 
@@ -52,6 +52,12 @@ const KINDS: &[(&str, &[&[usize]], Build)] = &[
     ("slice", &[&[3, 4]], |g, p| g.slice(p[0], 1, 1, 2)),
     ("pad", &[&[3, 4]], |g, p| g.pad(p[0], 1, 1, 2)),
     ("concat", &[&[3, 4], &[3, 2]], |g, p| g.concat(p[0], p[1], 1)),
+    ("reorder", &[&[3, 4]], |g, p| g.reorder(p[0], 1, &[2, 0, 3, 1])),
+    ("relabel", &[&[3, 4]], |g, p| {
+        let labels = g.labels("labels", &[3], 4)?;
+        let labels = g.relabel(labels, &[1, 0, 3, 2])?;
+        g.cross_entropy(p[0], labels, 0.0)
+    }),
     ("matmul", &[&[3, 4], &[4, 2]], |g, p| g.matmul(p[0], p[1], false, false)),
     ("conv1d", &[&[2, 3, 9], &[4, 3, 5], &[4]], |g, p| g.conv1d(p[0], p[1], Some(p[2]), 1, Padding::Same)),
     ("batch_norm", &[&[3, 2, 5]], |g, p| g.batch_norm(p[0], 1e-3, 0.1)),
@@ -293,6 +299,24 @@ fn shapes_orders_and_parts() {
     for (axis, other) in [(0, [1, 3, 4]), (1, [2, 2, 4]), (2, [2, 3, 1])] {
         train(format!("concat {axis}"), &[&[2, 3, 4], &other], |g, p| g.concat(p[0], p[1], axis));
     }
+    for (axis, order) in [(0, &[1, 0][..]), (1, &[2, 0, 1]), (2, &[3, 0, 1, 2])] {
+        train(format!("reorder {axis}"), &[&[2, 3, 4]], |g, p| g.reorder(p[0], axis, order));
+    }
+}
+
+#[test]
+fn an_order_and_new_names_mean_what_they_say() {
+    let mut g = Graph::new();
+    let x = g.input("x", &[2, 3]).unwrap();
+    let labels = g.labels("labels", &[4], 3).unwrap();
+    let turned = g.reorder(x, 1, &[2, 0, 1]).unwrap();
+    let renamed = g.relabel(labels, &[2, 1, 0]).unwrap();
+    let mut program = Program::<f64>::new(&g, Mode::Infer, &[turned, renamed], 1, cpu()).unwrap();
+    let parameters = Parameters::new(&g, &[1]).unwrap();
+    let x = Feed::Shared(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..]);
+    program.run(&parameters, &[("x", x), ("labels", Feed::Labels(&[0, 1, 2, 0]))]).unwrap();
+    assert_eq!(program.output(&parameters, 0, 0), [3.0, 1.0, 2.0, 6.0, 4.0, 5.0]);
+    assert_eq!(program.output(&parameters, 0, 1), [2.0, 1.0, 0.0, 2.0]);
 }
 
 #[test]

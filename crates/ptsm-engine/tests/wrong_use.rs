@@ -185,6 +185,22 @@ fn layout() {
             g.concat(a, b, axis)
         });
     }
+    for (axis, order) in [(0, &[0, 1, 2][..]), (1, &[0, 1]), (1, &[0, 1, 1]), (1, &[0, 1, 3]), (2, &[0])] {
+        t.unbuildable(&["reorder", "[2, 3]", &format!("{order:?}")], |g| {
+            let x = some(g, &[2, 3]);
+            g.reorder(x, axis, order)
+        });
+    }
+    t.unbuildable(&["relabel", "no labels"], |g| {
+        let x = some(g, &[2]);
+        g.relabel(x, &[1, 0])
+    });
+    for to in [&[0][..], &[1, 2], &[0, 1, 2]] {
+        t.unbuildable(&["relabel", "2 classes"], |g| {
+            let labels = g.labels("labels", &[4], 2)?;
+            g.relabel(labels, to)
+        });
+    }
     t.unbuildable(&["reverse", "[2]"], |g| {
         let (x, factor) = (some(g, &[2, 3]), some(g, &[2]));
         g.reverse_gradient(x, factor)

@@ -198,6 +198,22 @@ impl Graph {
         }
     }
 
+    /// How many classes labels were declared with; none for what is no labels. Repeated, in part, side by side, renamed or under another
+    /// shape, they still are labels.
+    pub(crate) fn label_classes(&self, labels: Id) -> Option<usize> {
+        let node = self.nodes.get(labels.index())?;
+        match (&node.op, &node.inputs[..]) {
+            (Op::Expand(_) | Op::Reshape(_) | Op::Slice(_) | Op::Relabel(_), [from]) => {
+                self.label_classes(*from)
+            }
+            (Op::Concat(_), [a, b]) => {
+                let (a, b) = (self.label_classes(*a)?, self.label_classes(*b)?);
+                (a == b).then_some(a)
+            }
+            _ => self.as_input(labels)?.classes,
+        }
+    }
+
     /// A number that differs where tensors differ in name, shape or kind.
     pub(crate) fn signature(tensors: &[Tensor]) -> u64 {
         // FNV-1a over everything that decides whether parameters fit.

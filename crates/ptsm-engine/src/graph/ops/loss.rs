@@ -2,7 +2,7 @@
 //!
 //! With smoothing s the target is `1 - s` on the label plus `s / K` everywhere (PyTorch's rule).
 
-use super::{Backward, Call, Op, Operation, operands};
+use super::{Backward, Call, Operation, operands};
 use crate::codegen::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
@@ -34,17 +34,10 @@ impl Graph {
         self.apply(CrossEntropy { smoothing }, &[logits, labels])
     }
 
-    /// Labels used as indices must be declared as labels, and with as many classes as there are places. Repeated, in part, or under
-    /// another shape, they still are.
+    /// Labels used as indices must be declared as labels, and with as many classes as there are places.
     fn check_labels(&self, operation: &'static str, logits: Id, labels: Id) -> Result<()> {
         self.check(labels)?;
-        let mut source = labels;
-        while let (Op::Expand(_) | Op::Reshape(_) | Op::Slice(_), [from]) =
-            (&self.node(source).op, &self.node(source).inputs[..])
-        {
-            source = *from;
-        }
-        let (declared, shape) = (self.as_input(source).and_then(|i| i.classes), self.shape(logits));
+        let (declared, shape) = (self.label_classes(labels), self.shape(logits));
         match (declared, shape.last()) {
             (Some(classes), Some(&k)) if classes <= k => Ok(()),
             (Some(classes), _) => {

@@ -26,6 +26,7 @@ mod mode;
 mod norm;
 mod pool;
 mod reduce;
+mod reorder;
 mod softmax;
 mod stride;
 mod unary;
@@ -215,6 +216,10 @@ operations! {
     Unslice: layout::Unslice,
     /// Two values one after the other along an axis.
     Concat: layout::Concat,
+    /// Places along an axis in another order.
+    Reorder: reorder::Reorder,
+    /// Labels by other names.
+    Relabel: reorder::Relabel,
     /// Passes values on, stops or turns gradients.
     Barrier: layout::Barrier,
     /// (Batched) matrix product.
