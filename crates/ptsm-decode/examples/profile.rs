@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = rest.get(1).map_or(Ok(2), |t| t.parse())?;
     let cpu = Cpu::with(threads, Isa::best())?;
     let shape = TrialShape { channels, time, classes: 2, subjects: 84 };
-    let network = model.build(shape, batch)?;
+    let network = model.build(shape.batch(batch))?;
     if rest.last().is_some_and(|w| w == "infer") {
         return infer(&network, batch * channels * time, &cpu);
     }

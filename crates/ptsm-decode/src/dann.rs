@@ -31,7 +31,7 @@ use crate::eegnet::EegNet;
 use crate::error::{Error, Result};
 use crate::layers::{linear, weighted};
 use crate::method::Method;
-use crate::network::{Architecture, Batches, Encoder, Network, TrialShape};
+use crate::network::{Architecture, Batches, Encoder, Network, TrialBatch};
 use crate::ptsm::{self, Ptsm};
 use crate::settings::positive;
 use crate::training::{Recipe, Training};
@@ -162,13 +162,15 @@ impl<E> Dann<E> {
     }
 
     /// The labels of the domains.
-    fn labels(&self, g: &mut Graph, batch: usize, subjects: usize) -> Result<(Id, usize)> {
+    fn labels(&self, g: &mut Graph, trials: TrialBatch<'_>) -> Result<(Id, usize)> {
+        let subjects = trials.shape.subjects;
         let (name, domains) = match self.domains {
             Domains::Uda => ("domain", 2),
             Domains::UdaMulti => ("subject", subjects + 1),
             Domains::Subject => ("subject", subjects),
         };
-        Ok((g.labels(name, &[batch], domains)?, domains))
+        let labels = g.labels(name, &[trials.size], domains)?;
+        Ok((trials.for_rows(g, labels)?, domains))
     }
 
     /// What turns gradients round, with the inputs it needs.
@@ -200,9 +202,10 @@ impl<E: Encoder + Debug + Serialize + Send + Sync> Architecture for Dann<E> {
     }
 
     /// Without training subjects, the encoder and its class head alone.
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let TrialBatch { shape, size: batch, .. } = trials;
         self.check()?;
-        let (mut g, x) = shape.graph(batch)?;
+        let (mut g, x) = trials.graph()?;
         let learns = shape.subjects > 0;
         let labelled = match self.batches() {
             Batches::WithTarget if learns => batch.div_ceil(2),
@@ -210,9 +213,9 @@ impl<E: Encoder + Debug + Serialize + Send + Sync> Architecture for Dann<E> {
         };
         let task = g.labels("task", &[labelled], shape.classes)?;
         let trunk = self.encoder.trunk(&mut g, x, shape)?;
+        let logits = trials.logits(&mut g, trunk.logits)?;
         let task_loss = g.scoped("loss.task", |g| -> Result<Id> {
-            let logits =
-                if labelled == batch { trunk.logits } else { g.slice(trunk.logits, 0, 0, labelled)? };
+            let logits = if labelled == batch { logits } else { g.slice(logits, 0, 0, labelled)? };
             Ok(g.cross_entropy(logits, task, trunk.smoothing)?)
         })?;
         let (mut losses, mut all) = (vec![("task", task_loss)], vec![(1.0, task_loss)]);
@@ -224,7 +227,7 @@ impl<E: Encoder + Debug + Serialize + Send + Sync> Architecture for Dann<E> {
         values.push(("features", trunk.features));
         let mut ramps = vec![];
         if learns {
-            let (labels, domains) = self.labels(&mut g, batch, shape.subjects)?;
+            let (labels, domains) = self.labels(&mut g, trials)?;
             let lambda = self.lambda(&mut g)?;
             let (logits, loss) = g.scoped("domain_head", |g| -> Result<_> {
                 let turned = g.reverse_gradient(trunk.features, lambda)?;
@@ -242,7 +245,8 @@ impl<E: Encoder + Debug + Serialize + Send + Sync> Architecture for Dann<E> {
         let total = g.scoped("loss", |g| weighted(g, &all))?;
         let Some(total) = total else { unreachable!("the task's loss has weight 1") };
         let objectives = vec![Objective::new(&g, total, |_| true)];
-        let network = Network::new(g, trunk.logits, task_loss);
+        let values = trials.recorded(&mut g, values)?;
+        let network = Network::new(g, logits, task_loss);
         Ok(Network { total, losses, values, objectives, ramps, ..network })
     }
 }
@@ -275,8 +279,8 @@ mod tests {
     #[test]
     fn the_numbers_it_learns_are_those_stated() {
         let count = |dann: Dann<EegNet>, subjects: usize| {
-            let shape = TrialShape { channels: 62, time: 512, classes: 2, subjects };
-            dann.build(shape, 2).unwrap().graph.parameter_count()
+            let shape = crate::network::TrialShape { channels: 62, time: 512, classes: 2, subjects };
+            dann.build(shape.batch(2)).unwrap().graph.parameter_count()
         };
         let on = |domains| Dann::on(EegNet::default(), domains);
         assert_eq!(count(on(Domains::Uda), 53), 35_764);

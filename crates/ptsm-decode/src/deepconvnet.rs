@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::layers::weight;
 use crate::method::Method;
-use crate::network::{Architecture, Network, TrialShape};
+use crate::network::{Architecture, Network, TrialBatch, TrialShape};
 use crate::settings::{positive, probability};
 use crate::training::{Recipe, Select, Training};
 
@@ -205,11 +205,12 @@ impl Architecture for DeepConvNet {
         "deepconvnet"
     }
 
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let TrialBatch { shape, size: batch, .. } = trials;
         self.check(shape)?;
         let windows = self.crop.map(|crop| self.windows(crop, shape.time)).transpose()?;
         let (k, c, first) = (self.kernel, shape.channels, self.maps[0]);
-        let (mut g, x) = shape.graph(batch)?;
+        let (mut g, x) = trials.graph()?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let seen = match &windows {
             Some(windows) if windows.time < shape.time => g.slice(x, 2, 0, windows.time)?,
@@ -252,20 +253,28 @@ impl Architecture for DeepConvNet {
             Ok(g.conv1d(h, w, Some(b), 1, Padding::Valid)?)
         })?;
         match windows {
-            None => Network::classifier(g, logits, labels, self.label_smoothing),
-            Some(windows) => self.averaged(g, logits, labels, windows.count),
+            None => Network::classifier(trials, g, logits, labels, self.label_smoothing),
+            Some(windows) => self.averaged(trials, g, logits, labels, windows.count),
         }
     }
 }
 
 impl DeepConvNet {
-    /// Logits of windows `[stride * B, K, M]`: their mean cross-entropy, and the mean of their probabilities.
-    fn averaged(&self, mut g: Graph, h: Id, labels: Id, windows: usize) -> Result<Network> {
-        let (batch, classes) = (g.shape(labels)[0], g.shape(h)[1]);
+    /// Logits of windows `[stride * rows, K, M]`: their mean cross-entropy, and the mean of their probabilities.
+    fn averaged(
+        &self,
+        trials: TrialBatch<'_>,
+        mut g: Graph,
+        h: Id,
+        labels: Id,
+        windows: usize,
+    ) -> Result<Network> {
+        let (batch, rows, classes) = (trials.size, trials.rows(), g.shape(h)[1]);
         let stride = self.stride();
-        let each = g.reshape(h, &[stride, batch, classes, windows / stride])?;
+        let each = g.reshape(h, &[stride, rows, classes, windows / stride])?;
         let each = g.transpose(each, &[1, 0, 3, 2])?;
-        let each = g.reshape(each, &[batch * windows, classes])?;
+        let each = g.reshape(each, &[rows * windows, classes])?;
+        let each = trials.logits(&mut g, each)?;
         let loss = g.scoped("loss", |g| -> Result<Id> {
             let labels = g.repeat(labels, 1, windows)?;
             let labels = g.reshape(labels, &[batch * windows])?;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::layers::{attention, linear};
 use crate::method::Method;
-use crate::network::{Architecture, Network, TrialShape};
+use crate::network::{Architecture, Network, TrialBatch, TrialShape};
 use crate::settings::{eeg_rate_hz, positive, probability};
 use crate::shallowconvnet::ShallowConvNet;
 use crate::training::{Recipe, Training};
@@ -167,9 +167,10 @@ impl Architecture for EegConformer {
         "eegconformer"
     }
 
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let TrialBatch { shape, size: batch, .. } = trials;
         self.check(shape)?;
-        let (mut g, x) = shape.graph(batch)?;
+        let (mut g, x) = trials.graph()?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let mut h = g.scoped("tokens", |g| self.tokens(g, x))?;
         for block in 0..self.depth {
@@ -185,7 +186,7 @@ impl Architecture for EegConformer {
             }
             linear(g, "2", h, shape.classes)
         })?;
-        Network::classifier(g, logits, labels, self.label_smoothing)
+        Network::classifier(trials, g, logits, labels, self.label_smoothing)
     }
 }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::layers::weight;
 use crate::method::Method;
-use crate::network::{Architecture, Encoder, Network, TrialShape, Trunk};
+use crate::network::{Architecture, Encoder, Network, TrialBatch, TrialShape, Trunk};
 use crate::settings::{eeg_rate_hz, positive, probability};
 use crate::training::Recipe;
 
@@ -86,12 +86,13 @@ impl Architecture for EegNet {
         "eegnet"
     }
 
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        let (mut g, x) = shape.graph(batch)?;
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let TrialBatch { shape, size: batch, .. } = trials;
+        let (mut g, x) = trials.graph()?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let trunk = self.trunk(&mut g, x, shape)?;
-        let network = Network::classifier(g, trunk.logits, labels, self.label_smoothing)?;
-        Ok(Network { values: vec![("features", trunk.features)], ..network })
+        let network = Network::classifier(trials, g, trunk.logits, labels, self.label_smoothing)?;
+        network.with_values(trials, vec![("features", trunk.features)])
     }
 }
 

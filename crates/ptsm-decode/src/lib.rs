@@ -18,7 +18,7 @@
 //!
 //! let shape = TrialShape { channels: 4, time: 64, classes: 2, subjects: 3 };
 //! let cpu = Cpu::new()?;
-//! let training = EegNet::default().build(shape, 8)?;
+//! let training = EegNet::default().build(shape.batch(8))?;
 //! let mut parameters = Parameters::<f32>::new(&training.graph, &[1, 2])?; // two seeds, trained at once
 //! let mut step = Step::new(&training.graph, &training.step(Adam::default()), 2, &cpu)?;
 //!
@@ -31,7 +31,7 @@
 //! ];
 //! step.run(&mut parameters, &feeds, &[1e-3, 1e-3], &[true, true])?;
 //!
-//! let single = EegNet::default().build(shape, 1)?;
+//! let single = EegNet::default().build(shape.batch(1))?;
 //! let mut decode = Program::new(&single.graph, Mode::Infer, &[single.logits], 2, &cpu)?;
 //! decode.run(&parameters, &[("x", Feed::Shared(&trials[..4 * 64]))])?;
 //! assert_eq!(decode.output(&parameters, 0, 0).len(), 2);
@@ -42,6 +42,7 @@
 
 pub mod acon;
 pub mod augment;
+mod calibration;
 pub mod classic;
 pub mod cslp_ae;
 pub mod csp_lda;
@@ -58,6 +59,7 @@ pub mod layers;
 pub mod losses;
 pub mod mdm;
 mod method;
+mod mirror;
 mod network;
 mod probabilities;
 pub mod ptsm;
@@ -72,6 +74,7 @@ pub mod ts_lr;
 pub mod tsmnet;
 pub mod xdawn_ts;
 
+pub use calibration::LogitCalibration;
 pub use decoder::{
     Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EpochRecord, Fit, FitSink,
     FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
@@ -80,9 +83,10 @@ pub use decoder::{
 pub use deep::FittedNetwork;
 pub use error::{Error, Result};
 pub use method::{Method, MethodBuilder, ModelFile};
+pub use mirror::Mirror;
 pub use network::{
     Architecture, Batches, Encoder, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, Ramp,
-    ReadoutFit, TrialPart, TrialShape, Trunk,
+    ReadoutFit, TrialBatch, TrialPart, TrialShape, Trunk,
 };
 pub use probabilities::{Ties, inverse_temperature, softmax};
-pub use training::{LrSchedule, Recipe, Select, Training};
+pub use training::{LrSchedule, Recipe, Select, SymmetryUse, Training};

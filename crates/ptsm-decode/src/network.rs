@@ -6,6 +6,7 @@ use ptsm_engine::{Adam, Graph, Id, Mode, Objective, Parameters, StepSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::mirror::Mirror;
 use crate::settings::{AsSettings, positive};
 
 /// The configuration of a network: all that a method's file has to say for the common trainer to train and apply it.
@@ -16,14 +17,14 @@ pub trait Architecture: AsSettings + Debug + Send + Sync {
     /// The network's name: messages and checkpoints carry it.
     fn name(&self) -> &'static str;
 
-    /// The network that decodes `batch` trials at once. Its parameters do not depend on the batch size, so what was trained on batches of
-    /// 64 is applied to single trials. With `shape.subjects = 0` it is the network as released: nothing in it has an entry per training
-    /// subject.
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network>;
+    /// The network that decodes so many trials at once. Its parameters depend neither on their number, so that what was trained on batches
+    /// of 64 is applied to single trials, nor on whether they are also seen in the mirror. With `shape.subjects = 0` it is the network as
+    /// released: nothing in it has an entry per training subject.
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network>;
 
-    /// The network of a training step of `batch` trials, where that is another one.
-    fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        self.build(shape, batch)
+    /// The network of a training step, where that is another one.
+    fn build_for_training(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        self.build(trials)
     }
 
     /// Which trials it needs to see together.
@@ -69,16 +70,100 @@ pub struct TrialShape {
 }
 
 impl TrialShape {
-    /// A graph with the trials as its input `x`, `[batch, C, T]`; refuses sizes of 0.
-    pub fn graph(self, batch: usize) -> Result<(Graph, Id)> {
+    /// So many trials of this shape, seen as they were recorded.
+    pub fn batch(self, size: usize) -> TrialBatch<'static> {
+        TrialBatch { shape: self, size, mirror: None }
+    }
+}
+
+/// The trials that a network is built for.
+///
+/// With a mirror every trial is seen twice. The network then works on twice as many *rows*: all trials as recorded, and after them the
+/// same trials with the sides of the head exchanged. Its logits are the mean of both views, the classes of the second one exchanged back,
+/// so that a mirrored trial gets the logits of the trial with its classes exchanged: the decoder is equivariant.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialBatch<'m> {
+    /// Their shape.
+    pub shape: TrialShape,
+    /// How many there are.
+    pub size: usize,
+    /// What exchanges the sides of the head, where trials are also seen in the mirror.
+    pub mirror: Option<&'m Mirror>,
+}
+
+impl TrialBatch<'_> {
+    /// A graph with the trials as its input `x`, `[size, C, T]`, and what the network works on, `[rows, C, T]`. Refuses sizes of 0.
+    pub fn graph(self) -> Result<(Graph, Id)> {
+        let TrialShape { channels, time, classes, .. } = self.shape;
         for (name, size) in
-            [("channels", self.channels), ("time", self.time), ("classes", self.classes), ("batch", batch)]
+            [("channels", channels), ("time", time), ("classes", classes), ("batch", self.size)]
         {
             positive(name, size)?;
         }
         let mut graph = Graph::new();
-        let x = graph.input("x", &[batch, self.channels, self.time])?;
-        Ok((graph, x))
+        let x = graph.input("x", &[self.size, channels, time])?;
+        let Some(mirror) = self.mirror else { return Ok((graph, x)) };
+        let rows = graph.scoped("views", |g| {
+            let image = g.reorder(x, 1, &mirror.channels)?;
+            g.concat(x, image, 0)
+        })?;
+        Ok((graph, rows))
+    }
+
+    /// How many rows the network works on.
+    pub fn rows(self) -> usize {
+        self.size * self.views()
+    }
+
+    fn views(self) -> usize {
+        1 + usize::from(self.mirror.is_some())
+    }
+
+    /// Labels that mirroring does not change, such as subjects: from those of the trials to those of the rows.
+    pub fn for_rows(self, g: &mut Graph, labels: Id) -> Result<Id> {
+        if self.mirror.is_none() {
+            return Ok(labels);
+        }
+        Ok(g.concat(labels, labels, 0)?)
+    }
+
+    /// The classes of the rows, from those of the trials.
+    pub fn classes_of_rows(self, g: &mut Graph, task: Id) -> Result<Id> {
+        let Some(mirror) = self.mirror else { return Ok(task) };
+        let image = g.relabel(task, &mirror.classes)?;
+        Ok(g.concat(task, image, 0)?)
+    }
+
+    /// The rows of some consecutive trials, from those of all: each view's part, one after the other.
+    pub fn part(self, g: &mut Graph, rows: Id, start: usize, length: usize) -> Result<Id> {
+        let own = g.slice(rows, 0, start, length)?;
+        if self.mirror.is_none() {
+            return Ok(own);
+        }
+        let image = g.slice(rows, 0, self.size + start, length)?;
+        Ok(g.concat(own, image, 0)?)
+    }
+
+    /// Logits of the trials, `[n, K]`, from those of both views one after the other, `[2 n, K]`.
+    pub fn logits(self, g: &mut Graph, rows: Id) -> Result<Id> {
+        let Some(mirror) = self.mirror else { return Ok(rows) };
+        let classes: Vec<usize> = mirror.classes.iter().map(|&class| class as usize).collect();
+        Ok(g.scoped("views", |g| {
+            let n = g.shape(rows)[0] / 2;
+            let own = g.slice(rows, 0, 0, n)?;
+            let image = g.slice(rows, 0, n, n)?;
+            let image = g.reorder(image, 1, &classes)?;
+            let sum = g.add(own, image)?;
+            g.scale(sum, 0.5)
+        })?)
+    }
+
+    /// Values of the trials as they were recorded, from those of all rows.
+    pub fn recorded(self, g: &mut Graph, values: Vec<(&'static str, Id)>) -> Result<Vec<(&'static str, Id)>> {
+        if self.mirror.is_none() {
+            return Ok(values);
+        }
+        values.into_iter().map(|(name, rows)| Ok((name, g.slice(rows, 0, 0, self.size)?))).collect()
     }
 }
 
@@ -182,11 +267,25 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network that is nothing but a classifier: cross-entropy moves everything.
-    pub fn classifier(mut graph: Graph, logits: Id, labels: Id, smoothing: f64) -> Result<Network> {
+    /// A network that is nothing but a classifier: cross-entropy moves everything. From the logits of all rows, and the classes of the
+    /// trials.
+    pub fn classifier(
+        trials: TrialBatch<'_>,
+        mut graph: Graph,
+        rows: Id,
+        labels: Id,
+        smoothing: f64,
+    ) -> Result<Network> {
+        let logits = trials.logits(&mut graph, rows)?;
         let loss = graph.scoped("loss", |g| g.cross_entropy(logits, labels, smoothing))?;
         let objectives = vec![Objective::new(&graph, loss, |_| true)];
         Ok(Network { objectives, ..Network::new(graph, logits, loss) })
+    }
+
+    /// The same with values of all rows that are worth reading, of which those of the trials as recorded are kept.
+    pub fn with_values(mut self, trials: TrialBatch<'_>, rows: Vec<(&'static str, Id)>) -> Result<Network> {
+        self.values = trials.recorded(&mut self.graph, rows)?;
+        Ok(self)
     }
 
     /// A network with one loss, which moves nothing yet.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::layers::weight;
 use crate::method::Method;
-use crate::network::{Architecture, Network, TrialShape};
+use crate::network::{Architecture, Network, TrialBatch};
 use crate::settings::{eeg_rate_hz, positive, probability};
 use crate::training::Recipe;
 
@@ -101,7 +101,8 @@ impl Architecture for ShallowConvNet {
         "shallowconvnet"
     }
 
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let TrialBatch { shape, size: batch, .. } = trials;
         probability("dropout", self.dropout)?;
         probability("label_smoothing", self.label_smoothing)?;
         for (name, n) in
@@ -120,7 +121,7 @@ impl Architecture for ShallowConvNet {
             )));
         }
         let (f, k, c) = (self.filters, self.kernel, shape.channels);
-        let (mut g, x) = shape.graph(batch)?;
+        let (mut g, x) = trials.graph()?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let h = g.scoped("temporal", |g| -> Result<Id> {
             let w = weight(g, &[f, k], Init::glorot(k, f.saturating_mul(k)), self.max_norm)?;
@@ -147,7 +148,7 @@ impl Architecture for ShallowConvNet {
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
             Ok(g.linear(h, w, Some(b))?)
         })?;
-        Network::classifier(g, logits, labels, self.label_smoothing)
+        Network::classifier(trials, g, logits, labels, self.label_smoothing)
     }
 }
 

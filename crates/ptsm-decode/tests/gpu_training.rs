@@ -85,7 +85,7 @@ impl<T: Real> Trajectory<T> {
     /// Samples are changed by `nudge` of themselves, up or down.
     fn new(model: &dyn Architecture, device: &Device, steps: usize, nudge: f64) -> Trajectory<T> {
         let shape = TrialShape { channels: CHANNELS, time: TIME, classes: 2, subjects: SUBJECTS };
-        let network = model.build(shape, BATCH).unwrap();
+        let network = model.build(shape.batch(BATCH)).unwrap();
         let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
         let specs = network.discriminator_steps(adam).into_iter().chain([network.step(adam)]);
         let made = specs.map(|spec| Step::new(&network.graph, &spec, 2, device).unwrap());

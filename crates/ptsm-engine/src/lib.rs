@@ -174,7 +174,7 @@ pub use graph::{Graph, Id, Init, Input, Node, Tensor};
 pub use kernels::{Isa, Real};
 pub use lower::Mode;
 pub use optimizer::{Adam, Decay, Optimizer, Sgd};
-pub use parameters::{Parameters, metadata};
+pub use parameters::{Parameters, metadata, tensor_names};
 pub use program::Program;
 pub use schedule::{OneCycle, RateShape, Schedule};
 pub use step::{Checkpoint, Step, StepSpec};

@@ -343,6 +343,12 @@ fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path) -> Result<Vec<Buffer<T
     Ok(loaded)
 }
 
+/// The names of the tensors in a safetensors file.
+pub fn tensor_names(path: &Path) -> Result<Vec<String>> {
+    let bytes = read(path)?;
+    Ok(parse(path, &bytes)?.names().into_iter().map(str::to_string).collect())
+}
+
 /// The metadata of a safetensors file.
 pub fn metadata(path: &Path) -> Result<HashMap<String, String>> {
     let bytes = read(path)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ptsm_decode::augment::mirror::Mirror;
+use ptsm_decode::Mirror;
 use ptsm_signal::{Layout, SubjectId, Symmetry, TargetAccess, Trials};
 use serde_json::{Value, json};
 

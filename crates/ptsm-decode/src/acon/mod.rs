@@ -37,7 +37,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::layers::weighted;
 use crate::method::Method;
-use crate::network::{Architecture, Batches, Measure, MeasuredStatistic, Network, TrialPart, TrialShape};
+use crate::network::{
+    Architecture, Batches, Measure, MeasuredStatistic, Network, TrialBatch, TrialPart, TrialShape,
+};
 use crate::settings::{eeg_rate_hz, positive, probability};
 use crate::training::{Recipe, Training};
 use frequency::Frequency;
@@ -225,10 +227,11 @@ impl Architecture for Acon {
     }
 
     /// Without training subjects, the temporal branch alone.
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let TrialBatch { shape, size: batch, .. } = trials;
         self.check(shape)?;
         let (c, classes) = (shape.channels, shape.classes);
-        let (mut g, x) = shape.graph(batch)?;
+        let (mut g, x) = trials.graph()?;
         let learns = shape.subjects > 0;
         let labelled = if learns { batch.div_ceil(2) } else { batch };
         let task = g.labels("task", &[labelled], classes)?;
@@ -237,7 +240,7 @@ impl Architecture for Acon {
         if !learns {
             let x = scaled(&mut g, x, target)?;
             let (_, logits) = g.scoped("time", |g| time.apply(g, self, x))?;
-            return Network::classifier(g, logits, task, 0.0);
+            return Network::classifier(trials, g, logits, task, 0.0);
         }
         let source = g.statistic(SOURCE, &[2, c], Init::Moments)?;
         let frequency = g.scoped("frequency", |g| Frequency::new(g, self, c, classes))?;
@@ -246,17 +249,22 @@ impl Architecture for Acon {
         let own = scaled(&mut g, x, source)?;
         let (_, logits) = g.scoped("time", |g| time.apply(g, self, own))?;
         if batch < 2 {
-            return Network::classifier(g, logits, task, 0.0);
+            return Network::classifier(trials, g, logits, task, 0.0);
         }
         let domain = g.labels("domain", &[batch], 2)?;
-        let mut branches = vec![];
+        let domain = trials.for_rows(&mut g, domain)?;
+        let logits = trials.logits(&mut g, logits)?;
+        let (mut branches, mut domains) = (vec![], vec![]);
         for (start, length, scale) in [(0, labelled, source), (labelled, batch - labelled, target)] {
-            let part = g.slice(x, 0, start, length)?;
+            let part = trials.part(&mut g, x, start, length)?;
             let part = scaled(&mut g, part, scale)?;
             let (h, z_t) = g.scoped("time", |g| time.apply(g, self, part))?;
             let (amplitude, f, z_f) = g.scoped("frequency", |g| frequency.apply(g, self, part))?;
+            let (z_t, z_f) = (trials.logits(&mut g, z_t)?, trials.logits(&mut g, z_f)?);
             branches.push(Branches { h, z_t, amplitude, f, z_f });
+            domains.push(trials.part(&mut g, domain, start, length)?);
         }
+        let domain = g.concat(domains[0], domains[1], 0)?;
         self.losses((g, logits), &discriminator, (task, domain), [branches[0], branches[1]])
     }
 }

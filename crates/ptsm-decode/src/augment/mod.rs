@@ -6,7 +6,7 @@
 
 mod amplitude;
 mod channel_dropout;
-pub mod mirror;
+mod mirror;
 mod noise;
 mod time_mask;
 mod time_shift;
@@ -18,9 +18,9 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::mirror::Mirror;
 use crate::random::{Purpose, stream};
 use crate::settings::nearest;
-use mirror::Mirror;
 
 /// One way to change a trial.
 pub struct Augmentation {

@@ -37,7 +37,8 @@ use crate::error::{Error, Result};
 use crate::layers::linear;
 use crate::method::Method;
 use crate::network::{
-    Architecture, Batches, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, TrialPart, TrialShape,
+    Architecture, Batches, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, TrialBatch, TrialPart,
+    TrialShape,
 };
 use crate::settings::positive;
 use crate::training::{LrSchedule, Recipe, Select, Training};
@@ -171,20 +172,22 @@ impl Architecture for CslpAe {
     }
 
     /// The network that reads latents and heads, and renders latents that are given to it.
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        self.network(shape, batch, false)
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        self.network(trials, false)
     }
 
-    /// The network of a training step, which takes [`batch`](Self::batch) trials of known subjects.
-    fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    /// The network of a training step, which takes [`batch`](Self::batch) trials of known subjects. They are seen as they were recorded
+    /// alone: an image would be of another pair of classes than its partner.
+    fn build_for_training(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let TrialBatch { shape, size, .. } = trials;
         let needed = self.batch(shape.subjects, shape.classes);
-        if shape.subjects == 0 || batch != needed {
+        if shape.subjects == 0 || size != needed {
             return Err(Error::Configuration(format!(
-                "a training step of CSLP-AE takes {needed} trials of at least 1 subject, got {batch} of {}",
+                "a training step of CSLP-AE takes {needed} trials of at least 1 subject, got {size} of {}",
                 shape.subjects
             )));
         }
-        self.network(shape, batch, true)
+        self.network(shape.batch(size), true)
     }
 
     fn batches(&self) -> Batches {
@@ -200,9 +203,10 @@ impl Architecture for CslpAe {
 }
 
 impl CslpAe {
-    fn network(&self, shape: TrialShape, batch: usize, training: bool) -> Result<Network> {
+    fn network(&self, trials: TrialBatch<'_>, training: bool) -> Result<Network> {
+        let TrialBatch { shape, size: batch, .. } = trials;
         self.check(shape)?;
-        let (mut g, x) = shape.graph(batch)?;
+        let (mut g, x) = trials.graph()?;
         let task = g.labels("task", &[batch], shape.classes)?;
         let [mean, deviation] = [(MEAN, 0.0), (DEVIATION, 1.0)]
             .map(|(name, start)| g.statistic(name, &[shape.channels, shape.time], Init::Constant(start)));
@@ -216,6 +220,7 @@ impl CslpAe {
             let features = g.flatten(own.task)?;
             linear(g, "linear", features, shape.classes)
         })?;
+        let logits = trials.logits(&mut g, logits)?;
         // Pairs of one task have every class equally often, pairs of one subject have what there is.
         let by_subject = if training { self.pairs(shape.subjects, shape.classes)[0].count() } else { 0 };
         let loss = g.scoped("loss", |g| -> Result<Id> {
@@ -224,6 +229,7 @@ impl CslpAe {
             Ok(g.cross_entropy(logits, task, 0.0)?)
         })?;
         let values = vec![("subject_latents", own.subject), ("task_latents", own.task)];
+        let values = trials.recorded(&mut g, values)?;
         let head = |name: &str| name.starts_with("task_head.");
         let objectives = vec![Objective::new(&g, loss, |name| self.joint() || head(name))];
         let measured = [(MEAN, Measure::Mean), (DEVIATION, Measure::Deviation)]

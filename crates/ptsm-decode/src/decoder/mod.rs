@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ptsm_engine::Device;
 use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
+use crate::calibration::LogitCalibration;
 use crate::error::{Error, Result};
 pub use adaptation::{Adaptation, AdaptationGuard, AdaptedDecoder, calibration_split};
 pub use sensitivity::{DecoderOutput, OutputClass, Sensitivity};
@@ -100,6 +101,11 @@ pub trait FittedDecoder: Send + Sync {
     fn adapt_unlabelled(&self, subjects: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
         let _ = subjects;
         Ok(None)
+    }
+
+    /// The temperature and the offsets that its probabilities have gone through; none where they were not calibrated.
+    fn calibration(&self) -> Option<LogitCalibration> {
+        None
     }
 
     /// Number of its parameters.
@@ -275,7 +281,7 @@ pub struct EpochRecord {
     pub losses: Vec<(String, f64)>,
     /// Balanced accuracy on the validation subjects; none without such.
     pub validation_accuracy: Option<f64>,
-    /// Cross-entropy on the validation subjects; none without such.
+    /// Cross-entropy on the validation subjects, at the epoch's own best temperature where that chooses the epoch; none without such.
     pub validation_loss: Option<f64>,
     /// The learning rate at the epoch's end.
     pub rate: f64,

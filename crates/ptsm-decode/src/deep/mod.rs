@@ -2,22 +2,25 @@
 
 mod convert;
 mod few_shot;
+mod predictor;
 mod sensitivity;
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use ptsm_engine::{Device, Feed, Id, Mode, Parameters, Program, Tensor};
+use ptsm_engine::{Device, Feed, Graph, Id, Init, Mode, Parameters, Program, Tensor, tensor_names};
 use ptsm_signal::{Layout, Subset};
 
-use crate::augment::mirror::Mirror;
+use crate::calibration::LogitCalibration;
 use crate::decoder::{
     Adaptation, AdaptedDecoder, Decoder, DecoderOutput, FitSink, FittedDecoder, Job, Run, Sensitivity, Watch,
 };
 use crate::error::{Error, Result};
-use crate::network::{Batches, Network};
+use crate::mirror::Mirror;
+use crate::network::{Batches, Network, TrialBatch};
 use crate::probabilities::softmax;
 use crate::training::{INFERENCE_BATCH, Recipe, padded, shape, signals, train};
+use predictor::Predictor;
 
 impl Decoder for Recipe {
     fn fit(
@@ -30,7 +33,7 @@ impl Decoder for Recipe {
         train(self, jobs, run, watch, &mut |job, trained| {
             let train = jobs[job].data.train();
             let layout = train.layout();
-            let mirror = (self.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
+            let mirror = self.decoding_mirror(layout)?;
             let fit = trained.into_fit(|parameters| {
                 let network = FittedNetwork {
                     recipe: self.clone(),
@@ -38,11 +41,17 @@ impl Decoder for Recipe {
                     subjects: train.subjects().len(),
                     parameters,
                     mirror,
+                    calibrated: false,
                     device: run.device.clone(),
+                    predictor: Predictor::default(),
                 };
                 let mut fitted = if self.training.keep_subjects { network } else { network.released()? };
                 fitted.fit_readout(train)?;
-                Ok(fitted)
+                if self.training.calibrate {
+                    fitted.calibrated(jobs[job].data.validation())
+                } else {
+                    Ok(fitted)
+                }
             })?;
             done(job, fit)
         })
@@ -53,7 +62,7 @@ impl Decoder for Recipe {
     }
 
     fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
-        let network = self.network.build(shape(layout, 0), 2)?;
+        let network = self.network.build(shape(layout, 0).batch(2))?;
         Ok(Some(trainable_numbers(network.graph.tensors())))
     }
 }
@@ -86,9 +95,17 @@ pub struct FittedNetwork {
     /// Training subjects it can still tell apart; 0 once released.
     subjects: usize,
     pub(crate) parameters: Parameters<f32>,
-    pub(crate) mirror: Option<Mirror>,
+    /// What exchanges the sides of the head, where it sees every trial from both.
+    mirror: Option<Mirror>,
+    /// Whether its logits go through a temperature and offsets.
+    calibrated: bool,
     pub(crate) device: Device,
+    predictor: Predictor,
 }
+
+/// The temperature and the offsets of a calibrated network, as they are named in its file.
+const LOG_TEMPERATURE: &str = "calibration.log_temperature";
+const OFFSETS: &str = "calibration.offsets";
 
 impl FittedNetwork {
     /// Reads it back from a file whose header has been understood.
@@ -99,22 +116,25 @@ impl FittedNetwork {
         subjects: usize,
         device: &Device,
     ) -> Result<FittedNetwork> {
-        let network = recipe.network.build(shape(layout, subjects), 2)?;
-        let mirror = (recipe.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
+        let calibrated = tensor_names(path)?.iter().any(|name| name == LOG_TEMPERATURE);
+        let mirror = recipe.decoding_mirror(layout)?;
+        let network = build(&recipe, layout, subjects, (mirror.as_ref(), calibrated), 2)?;
         Ok(FittedNetwork {
             parameters: Parameters::from_file(&network.graph, 0, path)?,
             recipe,
             layout: layout.clone(),
             subjects,
             mirror,
+            calibrated,
             device: device.clone(),
+            predictor: Predictor::default(),
         })
     }
 
     /// The same decoder without anything that has one entry per training subject: the subject branch is dropped, a
     /// table of personal biases becomes its mean, which is what unseen subjects get.
     fn released(&self) -> Result<FittedNetwork> {
-        let network = self.recipe.network.build(shape(&self.layout, 0), 2)?;
+        let network = FittedNetwork { subjects: 0, ..self.clone() }.build(2)?;
         let mut kept = Parameters::new(&network.graph, &[0])?;
         let released: Vec<_> = kept.tensors().to_vec();
         for tensor in released {
@@ -128,7 +148,7 @@ impl FittedNetwork {
             }
             kept.set(0, &tensor.name, &mean)?;
         }
-        Ok(FittedNetwork { parameters: kept, subjects: 0, ..self.clone() })
+        Ok(FittedNetwork { subjects: 0, ..self.with(kept) })
     }
 
     /// Fits the last stage of a network that has one, on the trials it was trained on.
@@ -145,62 +165,67 @@ impl FittedNetwork {
         (readout.fit)(&mut self.parameters, &values, &train.labels(), self.layout.classes.len())
     }
 
+    /// The same decoder as sure as it should be for subjects that it was not trained on; as it is where there are none.
+    fn calibrated(self, validation: &Subset<'_>) -> Result<FittedNetwork> {
+        if validation.is_empty() {
+            return Ok(self);
+        }
+        let logits: Vec<f64> = self.logits(validation)?.into_iter().map(f64::from).collect();
+        let exchanged = self.mirror.as_ref().map(|mirror| &mirror.classes[..]);
+        let classes = self.layout.classes.len();
+        let fitted = LogitCalibration::fit(&logits, &validation.labels(), classes, exchanged);
+        let calibrated = FittedNetwork { calibrated: true, predictor: Predictor::default(), ..self };
+        let mut parameters = Parameters::new(&calibrated.build(2)?.graph, &[0])?;
+        for tensor in calibrated.parameters.tensors() {
+            parameters.set(0, &tensor.name, calibrated.parameters.get(0, &tensor.name)?)?;
+        }
+        parameters.set(0, LOG_TEMPERATURE, &[fitted.temperature.ln() as f32])?;
+        let offsets: Vec<f32> = fitted.offsets.iter().map(|&b| b as f32).collect();
+        parameters.set(0, OFFSETS, &offsets)?;
+        Ok(calibrated.with(parameters))
+    }
+
     /// The same network with other numbers.
     pub(crate) fn with(&self, parameters: Parameters<f32>) -> FittedNetwork {
-        FittedNetwork { parameters, ..self.clone() }
+        FittedNetwork { parameters, predictor: Predictor::default(), ..self.clone() }
     }
 
-    /// The network for a batch size.
-    pub(crate) fn build(&self, batch: usize) -> Result<Network> {
-        self.recipe.network.build(shape(&self.layout, self.subjects), batch)
+    /// The network for so many trials at once: all that lies between a trial and its logits.
+    pub(crate) fn build(&self, trials: usize) -> Result<Network> {
+        build(&self.recipe, &self.layout, self.subjects, (self.mirror.as_ref(), self.calibrated), trials)
     }
 
-    /// Some values of the network for each trial, as `[n, ..]` each; of the mirrored trials where `mirrored`.
-    fn read(
-        &self,
-        trials: &Subset<'_>,
-        ids: impl Fn(&Network) -> Option<Vec<Id>>,
-        mirrored: Option<&Mirror>,
-    ) -> Result<Option<Vec<Vec<f32>>>> {
+    /// Logits `[n, K]`.
+    fn logits(&self, trials: &Subset<'_>) -> Result<Vec<f32>> {
         self.layout.expect(trials.layout())?;
-        let network = self.build(INFERENCE_BATCH)?;
-        let Some(ids) = ids(&network) else { return Ok(None) };
-        let mut program: Program<f32> = Program::new(&network.graph, Mode::Infer, &ids, 1, &self.device)?;
-        let mut read = vec![vec![]; ids.len()];
-        let mut images = vec![];
-        for rows in trials.rows().chunks(INFERENCE_BATCH) {
-            let padded = padded(rows);
-            let set = trials.set();
-            let slices;
-            let x = match mirrored {
-                None => {
-                    slices = signals(set, &padded);
-                    Feed::Slices(&slices)
-                }
-                Some(mirror) => {
-                    images.resize(padded.len() * set.signal(0).len(), 0.0);
-                    let one = set.signal(0).len();
-                    for (image, &row) in images.chunks_exact_mut(one).zip(&padded) {
-                        mirror.signal(set.signal(row as usize), image);
-                    }
-                    Feed::Each(&images)
-                }
-            };
-            program.run(&self.parameters, &[("x", x)])?;
-            for (i, read) in read.iter_mut().enumerate() {
-                let values = program.output(&self.parameters, 0, i);
-                read.extend_from_slice(&values[..values.len() / padded.len() * rows.len()]);
-            }
-        }
-        Ok(Some(read))
+        self.predictor.logits(trials, &self.parameters, &self.device, |size| self.build(size))
     }
+}
 
-    fn view(&self, trials: &Subset<'_>, mirrored: Option<&Mirror>) -> Result<Vec<f32>> {
-        let classes = self.layout.classes.len();
-        let logits =
-            self.read(trials, |network| Some(vec![network.logits]), mirrored)?.unwrap_or_default().concat();
-        Ok(logits.chunks(classes).flat_map(softmax).collect())
+/// The network of a recipe with what is done to its logits: the mean of both views where there is a mirror, and calibration.
+fn build(
+    recipe: &Recipe,
+    layout: &Layout,
+    subjects: usize,
+    (mirror, calibrated): (Option<&Mirror>, bool),
+    trials: usize,
+) -> Result<Network> {
+    let mut network = recipe.network.build(TrialBatch { mirror, ..shape(layout, subjects).batch(trials) })?;
+    if calibrated {
+        network.logits = calibration(&mut network.graph, network.logits)?;
     }
+    Ok(network)
+}
+
+/// `(z - b) / T`
+fn calibration(g: &mut Graph, logits: Id) -> Result<Id> {
+    let classes = g.shape(logits)[1];
+    let offsets = g.statistic(OFFSETS, &[classes], Init::Constant(0.0))?;
+    let log_temperature = g.statistic(LOG_TEMPERATURE, &[1], Init::Constant(0.0))?;
+    let inverse = g.negate(log_temperature)?;
+    let inverse = g.exp(inverse)?;
+    let centred = g.sub(logits, offsets)?;
+    Ok(g.mul(centred, inverse)?)
 }
 
 impl FittedDecoder for FittedNetwork {
@@ -209,17 +234,15 @@ impl FittedDecoder for FittedNetwork {
     }
 
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>> {
-        let mut p = self.view(trials, None)?;
-        if let Some(mirror) = &self.mirror {
-            let classes = self.layout.classes.len();
-            let image = self.view(trials, Some(mirror))?;
-            for (p, image) in p.chunks_mut(classes).zip(image.chunks(classes)) {
-                for (class, p) in p.iter_mut().enumerate() {
-                    *p = 0.5 * (*p + image[mirror.classes[class] as usize]);
-                }
-            }
-        }
-        Ok(p)
+        let classes = self.layout.classes.len();
+        Ok(self.logits(trials)?.chunks(classes).flat_map(softmax).collect())
+    }
+
+    fn calibration(&self) -> Option<LogitCalibration> {
+        let of =
+            |name: &str| Some(self.parameters.get(0, name).ok()?.iter().map(|&v| f64::from(v)).collect());
+        let (log_temperature, offsets): (Vec<f64>, Vec<f64>) = (of(LOG_TEMPERATURE)?, of(OFFSETS)?);
+        Some(LogitCalibration { temperature: log_temperature[0].exp(), offsets })
     }
 
     fn parameters(&self) -> usize {
@@ -244,7 +267,21 @@ impl FittedDecoder for FittedNetwork {
     }
 
     fn intermediate_values(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
-        self.read(trials, |network| names.iter().map(|n| network.value(n)).collect(), None)
+        self.layout.expect(trials.layout())?;
+        let network = self.build(INFERENCE_BATCH)?;
+        let ids: Option<Vec<Id>> = names.iter().map(|name| network.value(name)).collect();
+        let Some(ids) = ids else { return Ok(None) };
+        let mut program: Program<f32> = Program::new(&network.graph, Mode::Infer, &ids, 1, &self.device)?;
+        let mut read = vec![vec![]; ids.len()];
+        for rows in trials.rows().chunks(INFERENCE_BATCH) {
+            let slices = signals(trials.set(), &padded(rows));
+            program.run(&self.parameters, &[("x", Feed::Slices(&slices))])?;
+            for (i, read) in read.iter_mut().enumerate() {
+                let values = program.output(&self.parameters, 0, i);
+                read.extend_from_slice(&values[..values.len() / INFERENCE_BATCH * rows.len()]);
+            }
+        }
+        Ok(Some(read))
     }
 
     fn sensitivity(&self, trials: &Subset<'_>, of: DecoderOutput) -> Result<Option<Sensitivity>> {

@@ -30,12 +30,13 @@ mod config;
 use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
 use ptsm_signal::Layout;
 
-use crate::augment::{Augment, mirror::Mirror};
+use crate::augment::Augment;
 use crate::error::Result;
 use crate::layers::{linear, weighted};
 use crate::losses::{self, Mask};
 use crate::method::Method;
-use crate::network::{Architecture, Encoder, Network, TrialShape, Trunk};
+use crate::mirror::Mirror;
+use crate::network::{Architecture, Encoder, Network, TrialBatch, TrialShape, Trunk};
 use crate::training::{Recipe, Training};
 pub use config::{Fusion, MaskSelection, PoolPlacement, Ptsm, PtsmLossWeights};
 
@@ -133,13 +134,19 @@ impl Architecture for Ptsm {
         "ptsm"
     }
 
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let TrialBatch { shape, size: batch, .. } = trials;
         self.check()?;
-        let (mut g, x) = shape.graph(batch)?;
+        let (mut g, x) = trials.graph()?;
         let task = g.labels("task", &[batch], shape.classes)?;
         // Without training subjects it is the network as released: what could tell them apart is not there.
         let subjects = (shape.subjects > 0).then_some(shape.subjects);
-        let subject = subjects.map(|n| g.labels("subject", &[batch], n)).transpose()?;
+        let subject = subjects
+            .map(|n| -> Result<Id> {
+                let subject = g.labels("subject", &[batch], n)?;
+                trials.for_rows(&mut g, subject)
+            })
+            .transpose()?;
         let DecodingPart { masks, shared, features, logits, mut values } =
             self.decodes(&mut g, x, shape, subject)?;
         let subject = match (subject, subjects) {
@@ -152,8 +159,9 @@ impl Architecture for Ptsm {
             _ => None,
         };
         // Its losses are made below.
+        let (values, logits) = (trials.recorded(&mut g, values)?, trials.logits(&mut g, logits)?);
         let mut network = Network { values, ..Network::new(g, logits, logits) };
-        self.losses(&mut network, masks, task, (features, subject))?;
+        self.losses(&mut network, trials, masks, task, (features, subject))?;
         Ok(network)
     }
 }
@@ -352,6 +360,7 @@ impl Ptsm {
     fn losses(
         &self,
         network: &mut Network,
+        trials: TrialBatch<'_>,
         masks: [Option<Mask>; 2],
         task: Id,
         (t, subject): (Id, Option<SubjectPart>),
@@ -392,6 +401,7 @@ impl Ptsm {
             ];
             rest.extend(parts.map(|(weight, l)| (w.decouple * weight, l)));
             let (by_task, by_subject) = g.scoped("loss.contrast", |g| -> Result<_> {
+                let task = trials.classes_of_rows(g, task)?;
                 Ok((g.nt_xent(t, task, self.temperature)?, g.nt_xent(s, labels, self.temperature)?))
             })?;
             named.extend([("contrast_task", by_task), ("contrast_subject", by_subject)]);
@@ -471,7 +481,7 @@ fn conv_parameters(g: &mut Graph, name: &str, shape: [usize; 3]) -> Result<[Id; 
 /// A drawing of PTSM's graph, its parts as boxes: what the engine's documentation shows.
 pub fn drawing() -> Result<String> {
     let shape = TrialShape { channels: 62, time: 1000, classes: 2, subjects: 53 };
-    let network = Ptsm::default().build(shape, 64)?;
+    let network = Ptsm::default().build(shape.batch(64))?;
     Ok(network.graph.draw(|scope| {
         let parts: Vec<&str> = scope.split('.').collect();
         match parts[..] {

@@ -48,7 +48,7 @@ impl JobProgress {
         };
         match select {
             Select::Last => true,
-            Select::Loss => new.validation_loss < best.validation_loss,
+            Select::Loss | Select::CalibratedLoss => new.validation_loss < best.validation_loss,
             Select::Accuracy => {
                 new.validation_accuracy > best.validation_accuracy
                     || (new.validation_accuracy == best.validation_accuracy

@@ -6,8 +6,8 @@ use ptsm_engine::RowTable;
 use ptsm_signal::Trials;
 
 use super::TrainingTask;
-use crate::augment::mirror::Mirror;
 use crate::error::{Error, Result};
+use crate::mirror::Mirror;
 
 /// All trials of all sets that some jobs use, each set once.
 pub(super) struct Library<'a> {

@@ -34,7 +34,7 @@ use crate::network::{Batches, Measure, TrialPart, TrialShape};
 use batches::BatchSampler;
 pub(crate) use checkpoint::{CheckpointFile, Snapshot};
 use network_replicas::NetworkReplicas;
-pub use recipe::Recipe;
+pub use recipe::{Recipe, SymmetryUse};
 pub(crate) use replica_trainer::ReplicaTrainer;
 pub(crate) use replicas::{PlannedJob, Replicas, StepPosition, TrainedReplica, diverged};
 pub(crate) use tally::{Score, Tally};
@@ -49,6 +49,9 @@ pub enum Select {
     Accuracy,
     /// Cross-entropy on the validation subjects.
     Loss,
+    /// The same at the temperature that is best for the epoch: how well classes are told apart counts, not how sure the network is of
+    /// it, which calibration mends.
+    CalibratedLoss,
     /// Nothing: the last epoch.
     Last,
 }
@@ -110,6 +113,8 @@ pub struct Training {
     pub batch_subjects: usize,
     /// Trials of each subject in a batch.
     pub batch_trials: usize,
+    /// Fit temperature and offsets of the probabilities on the validation subjects.
+    pub calibrate: bool,
     /// Keep what tells the training subjects apart (PTSM's subject head) in the model file.
     pub keep_subjects: bool,
 }
@@ -129,6 +134,7 @@ impl Default for Training {
             clip: Some(5.0),
             batch_subjects: 8,
             batch_trials: 8,
+            calibrate: true,
             keep_subjects: false,
         }
     }
@@ -265,7 +271,7 @@ impl<'a> TrainingTask<'a> {
         let (train, target) = target::parts(kind, job)?;
         if matches!(kind, Batches::Pairs { .. }) && recipe.augment.strength("mirror") > 0.0 {
             return Err(Error::Configuration(
-                "pairs of one class cannot be mirrored, which changes classes; leave `augment.mirror` at 0"
+                "pairs of one class cannot be mirrored at random, which changes classes; leave `augment.mirror` at 0, or set `symmetry`"
                     .into(),
             ));
         }
@@ -292,6 +298,7 @@ impl<'a> TrainingTask<'a> {
             "shape": self.shape,
             "training": recipe.training,
             "augment": recipe.augment,
+            "symmetry": recipe.symmetry,
             "seed": self.job.seed,
             "train": (train.len(), train.subjects()),
             "validation": (validation.len(), validation.subjects()),

@@ -12,7 +12,7 @@ use super::{Recipe, Score, TrainingTask, check_parameters};
 use crate::augment::Augmenter;
 use crate::decoder::Run;
 use crate::error::{Error, Result};
-use crate::network::{MeasuredStatistic, Ramp};
+use crate::network::{MeasuredStatistic, Ramp, TrialBatch};
 use crate::settings::to_value;
 
 /// More replicas than this gain nothing on the largest GPU.
@@ -67,13 +67,15 @@ impl<'t, 'a> NetworkReplicas<'t, 'a> {
     ) -> Result<NetworkReplicas<'t, 'a>> {
         let first = &tasks[group[0]];
         let (shape, batch, layout) = first.key();
-        let network = recipe.network.build_for_training(shape, batch)?;
+        let mirror = recipe.symmetry_mirror(layout)?;
+        let mirror = mirror.as_ref();
+        let network = recipe.network.build_for_training(TrialBatch { mirror, ..shape.batch(batch) })?;
         let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
         let numbers = numbers.fold(0usize, usize::saturating_add);
         check_parameters(numbers)?;
         let augmenter =
             recipe.augment.is_on().then(|| Augmenter::new(&recipe.augment, layout)).transpose()?;
-        let adam = recipe.training.adam();
+        let (adam, select) = (recipe.training.adam(), recipe.training.select);
         let mine: Vec<&TrainingTask<'a>> = group.iter().map(|&i| &tasks[i]).collect();
         let library = Library::new(&mine, augmenter.as_ref().and_then(Augmenter::only_mirror))?;
         let replicas = match run.device {
@@ -81,7 +83,7 @@ impl<'t, 'a> NetworkReplicas<'t, 'a> {
             Device::Cpu(cpu) => cpu.threads().min(group.len()).min(MOST_REPLICAS),
             Device::Cuda(cuda) => {
                 let one = Steps::new(&network, adam, 1, run.device)?.bytes()
-                    + Scorer::new(&*recipe.network, shape, 1, run.device)?.bytes()
+                    + Scorer::new(&*recipe.network, (shape, mirror), 1, select, run.device)?.bytes()
                     + 2 * numbers * size_of::<f32>();
                 let row = library.table.row_length() * size_of::<f32>();
                 // Trials that are changed on the way are handed over, step by step.
@@ -105,7 +107,7 @@ impl<'t, 'a> NetworkReplicas<'t, 'a> {
             measured: network.measured,
             best: parameters.clone(),
             parameters,
-            scorer: Scorer::new(&*recipe.network, shape, replicas, run.device)?,
+            scorer: Scorer::new(&*recipe.network, (shape, mirror), replicas, select, run.device)?,
             library,
             graph: network.graph,
         })

@@ -4,9 +4,10 @@ use ptsm_engine::{Device, Feed, Mode, Parameters, Program};
 use ptsm_signal::Subset;
 
 use super::library::Library;
-use super::{INFERENCE_BATCH, Score, Tally};
+use super::{INFERENCE_BATCH, Score, Select, Tally};
 use crate::error::Result;
-use crate::network::{Architecture, TrialShape};
+use crate::mirror::Mirror;
+use crate::network::{Architecture, TrialBatch, TrialShape};
 use crate::probabilities::softmax;
 
 /// Scores replicas, each on trials of its own.
@@ -14,18 +15,20 @@ pub(super) struct Scorer {
     program: Program<f32>,
     replicas: usize,
     classes: usize,
+    select: Select,
 }
 
 impl Scorer {
     pub(super) fn new(
         architecture: &dyn Architecture,
-        shape: TrialShape,
+        (shape, mirror): (TrialShape, Option<&Mirror>),
         replicas: usize,
+        select: Select,
         device: &Device,
     ) -> Result<Scorer> {
-        let network = architecture.build(shape, INFERENCE_BATCH)?;
+        let network = architecture.build(TrialBatch { mirror, ..shape.batch(INFERENCE_BATCH) })?;
         let program = Program::new(&network.graph, Mode::Infer, &[network.logits], replicas, device)?;
-        Ok(Scorer { program, replicas, classes: shape.classes })
+        Ok(Scorer { program, replicas, classes: shape.classes, select })
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -40,7 +43,7 @@ impl Scorer {
         sets: &[(usize, &Subset<'_>)],
     ) -> Result<Vec<Score>> {
         let classes = self.classes;
-        let mut tallies = vec![Tally::new(classes); sets.len()];
+        let mut tallies = vec![Tally::new(classes, self.select); sets.len()];
         let labels: Vec<Vec<u32>> = sets.iter().map(|(_, trials)| trials.labels()).collect();
         let most = sets.iter().map(|(_, trials)| trials.len()).max().unwrap_or(0);
         for from in (0..most).step_by(INFERENCE_BATCH) {

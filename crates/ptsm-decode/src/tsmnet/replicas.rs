@@ -343,13 +343,13 @@ impl<'t, 'a> Replica<'t, 'a> {
                 )?,
             };
             let normaliser = statistics.normaliser(self.weights.scale())?;
-            let mut tally = Tally::new(classes);
+            let mut tally = Tally::new(classes, task.settings.training.select);
             for &mut place in places {
                 tally.add(&softmax(&network.logits(&matrices[place], &normaliser)?), labels[place]);
             }
             Ok(tally)
         })?;
-        let mut all = Tally::new(classes);
+        let mut all = Tally::new(classes, task.settings.training.select);
         counted.iter().for_each(|tally| all.join(tally));
         Ok(all.score())
     }

@@ -7,7 +7,7 @@
 //! ```
 
 use ptsm_decode::layers::linear;
-use ptsm_decode::{Architecture, Method, Network, Recipe, Result, Training, TrialShape};
+use ptsm_decode::{Architecture, Method, Network, Recipe, Result, Training, TrialBatch};
 use ptsm_engine::{Id, Init, Padding};
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +30,10 @@ impl Architecture for LogPower {
         "log-power"
     }
 
-    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        let (mut g, x) = shape.graph(batch)?;
-        let labels = g.labels("task", &[batch], shape.classes)?;
+    fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
+        let shape = trials.shape;
+        let (mut g, x) = trials.graph()?;
+        let labels = g.labels("task", &[trials.size], shape.classes)?;
         let h = g.scoped("spatial", |g| -> Result<Id> {
             let size = [self.filters, shape.channels, 1];
             let w = g.parameter("weight", &size, Init::fan_in(shape.channels))?;
@@ -43,8 +44,7 @@ impl Architecture for LogPower {
         let power = g.clamp(power, 1e-6, f64::INFINITY)?;
         let features = g.ln(power)?;
         let logits = linear(&mut g, "head", features, shape.classes)?;
-        let network = Network::classifier(g, logits, labels, 0.0)?;
-        Ok(Network { values: vec![("features", features)], ..network })
+        Network::classifier(trials, g, logits, labels, 0.0)?.with_values(trials, vec![("features", features)])
     }
 }
 

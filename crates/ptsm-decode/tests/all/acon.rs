@@ -66,7 +66,7 @@ fn feeds(x: &[f64]) -> [(&'static str, Feed<'_, f64>); 3] {
 
 #[test]
 fn the_golden_step() {
-    let network = golden().build(SHAPE, 8).unwrap();
+    let network = golden().build(SHAPE.batch(8)).unwrap();
     let parameters = filled(&network);
     let x = trials();
     let read = |name: &str| {
@@ -130,7 +130,7 @@ fn the_numbers_it_learns_and_the_lengths_it_passes_are_those_stated() {
         let twice = channels * channels * (acon.period / 2 + 1);
         let count = |subjects| {
             let shape = TrialShape { channels, time: 256, classes, subjects };
-            acon.clone().build(shape, 2).unwrap().graph.parameter_count()
+            acon.clone().build(shape.batch(2)).unwrap().graph.parameter_count()
         };
         assert_eq!((count(5), count(0)), (all + twice, decodes));
     }
@@ -140,7 +140,7 @@ fn the_numbers_it_learns_and_the_lengths_it_passes_are_those_stated() {
         (form(25, 6, 128, 16), 1000, [167, 84, 85, 43, 44, 23]),
     ] {
         let shape = TrialShape { channels: 4, time, classes: 2, subjects: 0 };
-        let network = acon.build(shape, 2).unwrap();
+        let network = acon.build(shape.batch(2)).unwrap();
         let along = network.graph.nodes().filter(|(_, node)| matches!(node.op.name(), "conv1d" | "pool"));
         let along: Vec<usize> = along.map(|(_, node)| node.shape[2]).collect();
         // A convolution with a stride may be cut at its end.
@@ -154,7 +154,7 @@ fn the_numbers_it_learns_and_the_lengths_it_passes_are_those_stated() {
 fn a_stride_leaves_places_out() {
     let features = |acon: Acon, time: usize| {
         let shape = TrialShape { channels: 2, time, classes: 2, subjects: 0 };
-        let network = acon.build(shape, 3).unwrap();
+        let network = acon.build(shape.batch(3)).unwrap();
         let mut parameters = Parameters::<f64>::new(&network.graph, &[7]).unwrap();
         parameters.set(0, "scale.target", &[0.3, -0.2, 1.7, 0.4]).unwrap();
         let first = network.graph.nodes().find(|(_, node)| node.op.name() == "batch_norm").unwrap();
@@ -181,7 +181,7 @@ fn a_stride_leaves_places_out() {
 #[test]
 fn a_tone_is_at_its_frequency_and_nowhere_else() {
     let shape = TrialShape { channels: 2, time: 48, classes: 2, subjects: 1 };
-    let network = golden().build(shape, 4).unwrap();
+    let network = golden().build(shape.batch(4)).unwrap();
     let mut parameters = Parameters::<f64>::new(&network.graph, &[1]).unwrap();
     let identity: Vec<f64> = (0..4 * 9).map(|i| if matches!(i / 9, 0 | 3) { 1.0 } else { 0.0 }).collect();
     parameters.set(0, "frequency.mix.real", &identity).unwrap();
@@ -207,7 +207,7 @@ fn a_tone_is_at_its_frequency_and_nowhere_else() {
 
 #[test]
 fn the_discriminator_moves_alone_and_the_others_without_it() {
-    let network = golden().build(SHAPE, 8).unwrap();
+    let network = golden().build(SHAPE.batch(8)).unwrap();
     let mut parameters = filled(&network);
     let x = trials();
     let names: Vec<String> = network.graph.tensors().iter().map(|t| t.name.clone()).collect();
@@ -228,7 +228,7 @@ fn the_discriminator_moves_alone_and_the_others_without_it() {
 /// Running statistics follow one domain after the other.
 #[test]
 fn statistics_follow_both_domains() {
-    let network = golden().build(SHAPE, 8).unwrap();
+    let network = golden().build(SHAPE.batch(8)).unwrap();
     let mut parameters = filled(&network);
     let mut step =
         Step::new(&network.graph, &network.step(Adam::default()), 1, &Cpu::new().unwrap()).unwrap();
@@ -249,8 +249,10 @@ fn the_temporal_branch_alone_is_plain_training() {
     let weights =
         AconLossWeights { frequency: 0.0, domain: 0.0, entropy: 0.0, teach_source: 0.0, teach_target: 0.0 };
     let model = Acon { weights, ..golden() };
-    let (whole, plain) =
-        (model.build(SHAPE, 8).unwrap(), model.build(TrialShape { subjects: 0, ..SHAPE }, 4).unwrap());
+    let (whole, plain) = (
+        model.build(SHAPE.batch(8)).unwrap(),
+        model.build(TrialShape { subjects: 0, ..SHAPE }.batch(4)).unwrap(),
+    );
     let x = trials();
     let mut both = filled(&whole);
     let mut alone = Parameters::<f64>::new(&plain.graph, &[0]).unwrap();

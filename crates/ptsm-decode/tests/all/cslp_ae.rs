@@ -9,7 +9,7 @@ use ptsm_engine::{Adam, Cpu, Feed, Graph, Id, Init, Mode, Parameters, Program, S
 /// Everything but heads.
 fn count(config: CslpAe, channels: usize) -> usize {
     let shape = TrialShape { channels, time: 256, classes: 2, subjects: 5 };
-    let network = config.build(shape, 2).unwrap();
+    let network = config.build(shape.batch(2)).unwrap();
     let own = network.graph.tensors().iter().filter(|t| t.trainable && !t.name.contains("head"));
     own.map(|t| t.len()).sum()
 }
@@ -20,7 +20,7 @@ fn parameters_are_as_many_as_the_authors_have() {
     assert_eq!(count(theirs.clone(), 30), 10_355_360);
     assert_eq!(count(theirs.clone(), 62), 10_371_776);
     let shape = TrialShape { channels: 30, time: 256, classes: 2, subjects: 0 };
-    let network = theirs.build(shape, 3).unwrap();
+    let network = theirs.build(shape.batch(3)).unwrap();
     for (part, expected) in [
         ("encoder_in.", 337_664),
         ("encoder.", 2_366_464),
@@ -100,7 +100,7 @@ fn end_of(network: &Network, part: &str) -> Id {
 #[test]
 fn the_golden_forward_pass() {
     assert_eq!(count(small(), 3), 3177);
-    let network = small().build(SHAPE, 2).unwrap();
+    let network = small().build(SHAPE.batch(2)).unwrap();
     let x = input(2, 3, 256);
     let values = ["subject_latents", "task_latents"].map(|name| network.value(name).unwrap());
     let parts = ["encoder_in", "encoder.1", "encoder_attention", "shared"].map(|p| end_of(&network, p));
@@ -142,7 +142,7 @@ fn the_golden_forward_pass() {
 fn losses(config: CslpAe, x: &[f64], parameters: impl Fn(&Network) -> Parameters<f64>) -> Vec<(String, f64)> {
     let batch = config.batch(2, 2);
     assert_eq!(x.len(), batch * 3 * 256);
-    let network = config.build_for_training(SHAPE, batch).unwrap();
+    let network = config.build_for_training(SHAPE.batch(batch)).unwrap();
     let parameters = parameters(&network);
     let mut step =
         Step::new(&network.graph, &network.step(Adam::default()), 1, &Cpu::new().unwrap()).unwrap();
@@ -194,15 +194,15 @@ fn a_pair_of_equal_trials_is_plainly_reconstructed() {
 #[test]
 fn lengths_that_cannot_be_halved_are_filled_up() {
     let shape = TrialShape { time: 254, ..SHAPE };
-    let network = small().build(shape, 2).unwrap();
+    let network = small().build(shape.batch(2)).unwrap();
     assert_eq!(network.graph.shape(network.value("rendered").unwrap()), [2, 3, 254]);
     assert_eq!(network.graph.shape(network.value("task_latents").unwrap()), [2, 2, 64]);
     let short = TrialShape { time: 4, ..SHAPE };
-    let error = small().build(short, 2).unwrap_err().to_string();
+    let error = small().build(short.batch(2)).unwrap_err().to_string();
     assert!(error.contains("at least 5 samples, got 4"), "{error}");
-    assert!(small().build(TrialShape { time: 5, ..SHAPE }, 2).is_ok());
+    assert!(small().build(TrialShape { time: 5, ..SHAPE }.batch(2)).is_ok());
     let deep = CslpAe { levels: 90, ..small() };
-    assert!(deep.build(SHAPE, 2).unwrap_err().to_string().contains("levels"));
+    assert!(deep.build(SHAPE.batch(2)).unwrap_err().to_string().contains("levels"));
 }
 
 /// What a network is for is said, not guessed from its batch.
@@ -211,11 +211,11 @@ fn a_training_step_is_requested_by_name() {
     let batch = small().batch(2, 2);
     let model = small();
     let (reads, learns) =
-        (model.build(SHAPE, batch).unwrap(), model.build_for_training(SHAPE, batch).unwrap());
+        (model.build(SHAPE.batch(batch)).unwrap(), model.build_for_training(SHAPE.batch(batch)).unwrap());
     assert!(reads.value("rendered").is_some() && reads.value("task_contrast").is_none());
     assert!(learns.value("rendered").is_none() && learns.value("task_contrast").is_some());
     for (shape, batch) in [(SHAPE, batch + 1), (TrialShape { subjects: 0, ..SHAPE }, batch)] {
-        let error = model.build_for_training(shape, batch).unwrap_err().to_string();
+        let error = model.build_for_training(shape.batch(batch)).unwrap_err().to_string();
         assert!(error.contains("a training step of CSLP-AE takes"), "{error}");
     }
 }

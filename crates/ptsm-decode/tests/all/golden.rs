@@ -21,7 +21,7 @@ fn shape(channels: usize, time: usize, classes: usize, subjects: usize) -> Trial
 #[test]
 fn parameter_counts() {
     fn count(network: impl Architecture, shape: TrialShape) -> usize {
-        network.build(shape, 2).unwrap().graph.parameter_count()
+        network.build(shape.batch(2)).unwrap().graph.parameter_count()
     }
     assert_eq!(count(Ptsm::default(), shape(62, 1000, 2, 53)), 670_167);
     let fixed = Ptsm { fusion: Fusion::Fixed { time: 0.5, space: 0.5 }, ..Ptsm::default() };
@@ -56,7 +56,7 @@ fn parameter_counts() {
 /// The parts of the share that personal masks alone tune.
 #[test]
 fn few_shot_adaptation_changes_the_personal_masks_alone() {
-    let network = Ptsm::default().build(shape(62, 1000, 2, 53), 2).unwrap();
+    let network = Ptsm::default().build(shape(62, 1000, 2, 53).batch(2)).unwrap();
     let spec = network.adaptation_step(Adam::default()).unwrap();
     let tuned: usize = spec.objectives[0].tensors.iter().map(|&t| network.graph.tensors()[t].len()).sum();
     assert_eq!(tuned, 11_135);
@@ -173,7 +173,7 @@ fn values<T: Real>(network: &Network, parameters: &Parameters<T>, names: &[&str]
 
 fn ptsm_in<T: Real>(tolerance: f64, isa: Isa) {
     let s = shape(3, 32, 2, 2);
-    let network = golden_ptsm(PoolPlacement::Last).build(s, 4).unwrap();
+    let network = golden_ptsm(PoolPlacement::Last).build(s.batch(4)).unwrap();
     let parameters = ptsm_parameters::<T>(&network);
     let names = ["mask.personal.space", "mask.personal.time", "subject_logits", "task_features"];
     let v = values(&network, &parameters, &names, isa);
@@ -224,7 +224,7 @@ fn ptsm_in<T: Real>(tolerance: f64, isa: Isa) {
         &gradients,
     );
 
-    let network = golden_ptsm(PoolPlacement::Each).build(s, 4).unwrap();
+    let network = golden_ptsm(PoolPlacement::Each).build(s.batch(4)).unwrap();
     let v = values(&network, &ptsm_parameters::<T>(&network), &[], isa);
     all_close("pool each", &v[0][..2], &[0.07660901531, 0.1237350724], tolerance);
     let gradient = [("encoder.0.conv.weight", 0.08775637105)];
@@ -240,7 +240,7 @@ fn ptsm_train<T: Real>(
     losses: [f64; 2],
     gradients: &[(&str, f64)],
 ) {
-    let mut network = golden_ptsm(pool).build(shape(3, 32, 2, 2), 4).unwrap();
+    let mut network = golden_ptsm(pool).build(shape(3, 32, 2, 2).batch(4)).unwrap();
     let parameters = ptsm_parameters::<T>(&network);
     let [task, subject] = ["task", "subject"].map(|n| network.value(n).unwrap());
     let sum = network.graph.add(task, subject).unwrap();
@@ -293,7 +293,7 @@ struct Classifier<'a> {
 
 impl Classifier<'_> {
     fn check<T: Real>(&self, tolerance: f64, isa: Isa) {
-        let network = self.model.build(self.shape, self.batch).unwrap();
+        let network = self.model.build(self.shape.batch(self.batch)).unwrap();
         let mut parameters = Parameters::<T>::new(&network.graph, &[0]).unwrap();
         let names: Vec<String> = self.names.iter().map(|n| n.to_string()).collect();
         set_all(&network.graph, &mut parameters, &names, |k, _, n| fill(n, k, self.scales[k - 1]));
@@ -429,7 +429,7 @@ fn deepconvnet_f32_on_every_path() {
 
 #[test]
 fn deepconvnet_refuses_short_trials() {
-    let build = |t| DeepConvNet::default().build(shape(3, t, 2, 1), 2);
+    let build = |t| DeepConvNet::default().build(shape(3, t, 2, 1).batch(2));
     let message = build(440).unwrap_err().to_string();
     assert!(message.contains("441") && message.contains("440"), "{message}");
     assert!(build(441).is_ok());
@@ -439,7 +439,7 @@ fn deepconvnet_refuses_short_trials() {
 #[test]
 fn ptsm_invariants() {
     let s = shape(3, 32, 2, 2);
-    let network = golden_ptsm(PoolPlacement::Last).build(s, 4).unwrap();
+    let network = golden_ptsm(PoolPlacement::Last).build(s.batch(4)).unwrap();
     let parameters = ptsm_parameters::<f64>(&network);
     let names = [
         "mask.personal.space",
@@ -458,7 +458,7 @@ fn ptsm_invariants() {
     }
     // a = b = 1: the common generators do not matter.
     let alone = Ptsm { fusion: Fusion::Fixed { time: 1.0, space: 1.0 }, ..golden_ptsm(PoolPlacement::Last) };
-    let network = alone.build(s, 4).unwrap();
+    let network = alone.build(s.batch(4)).unwrap();
     let mut parameters = ptsm_parameters::<f64>(&network);
     let before = values(&network, &parameters, &[], Isa::best());
     for name in ptsm_names().iter().filter(|n| n.starts_with("common.")) {

@@ -12,5 +12,6 @@ mod drawing;
 mod fitting;
 mod golden;
 mod networks;
+mod symmetry;
 mod trainer;
 mod two_steps;

@@ -16,7 +16,7 @@ const Y: [u32; 4] = [0, 1, 0, 1];
 const WHO: [u32; 4] = [0, 0, 1, 1];
 
 fn build(model: Ptsm) -> Network {
-    model.build(SHAPE, 4).unwrap()
+    model.build(SHAPE.batch(4)).unwrap()
 }
 
 /// A backward pass of the whole step on the golden batch.
@@ -236,7 +236,7 @@ fn batch_size_does_not_change_decoding() {
     let cpu = Cpu::new().unwrap();
     for model in models {
         let logits = |batch: usize, x: &[f32]| {
-            let network = model.build(shape, batch).unwrap();
+            let network = model.build(shape.batch(batch)).unwrap();
             let parameters = Parameters::new(&network.graph, &[1]).unwrap();
             let mut program = Program::new(&network.graph, Mode::Infer, &[network.logits], 1, &cpu).unwrap();
             program.run(&parameters, &[("x", Feed::Each(x))]).unwrap();
@@ -340,14 +340,14 @@ fn configurations_that_cannot_work_are_refused() {
         (conformer(|c| c.last_dropout = 1.0), shape, 4, &["last_dropout"]),
     ];
     for (model, shape, batch, words) in cases {
-        let message = match model.build(shape, batch) {
+        let message = match model.build(shape.batch(batch)) {
             Err(e) => e.to_string(),
             Ok(_) => panic!("{model:?} for {shape:?} was built"),
         };
         assert!(words.iter().all(|w| message.contains(w)), "{message:?} lacks one of {words:?}");
     }
     // One trial is enough to decode, not to train.
-    let network = ptsm(|_| ()).build(shape, 1).unwrap();
+    let network = ptsm(|_| ()).build(shape.batch(1)).unwrap();
     let cpu = Cpu::new().unwrap();
     let message = match Step::<f32>::new(&network.graph, &network.step(Adam::default()), 1, &cpu) {
         Err(e) => e.to_string(),
@@ -406,13 +406,13 @@ fn infer(network: &Network, parameters: &Parameters<f64>, value: ptsm_engine::Id
 fn cropping_is_the_plain_network_on_every_window() {
     let (channels, time, classes, batch) = (3, 43, 3, 2);
     let shape = |time| TrialShape { channels, time, classes, subjects: 1 };
-    let network = cropped().build(shape(time), batch).unwrap();
+    let network = cropped().build(shape(time).batch(batch)).unwrap();
     let parameters = seeded(&network);
     let x = input(batch, channels, time);
     let windows = infer(&network, &parameters, network.value("window_logits").unwrap(), &x);
     // 43 - 17 + 1 = 27 windows of 17 samples; the last three are left out.
     assert_eq!(windows.len(), batch * 24 * classes);
-    let plain = DeepConvNet { crop: None, ..cropped() }.build(shape(18), 1).unwrap();
+    let plain = DeepConvNet { crop: None, ..cropped() }.build(shape(18).batch(1)).unwrap();
     for trial in 0..batch {
         let mut mean = vec![0.0; classes];
         // The dealt order of windows is of no meaning: each must be there once.
@@ -441,7 +441,7 @@ fn cropping_is_the_plain_network_on_every_window() {
 #[test]
 fn eegnet_limits_its_norms() {
     let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
-    let network = EegNet { dropout: 0.0, ..EegNet::default() }.build(shape, 3).unwrap();
+    let network = EegNet { dropout: 0.0, ..EegNet::default() }.build(shape.batch(3)).unwrap();
     let mut parameters = Parameters::<f64>::new(&network.graph, &[0]).unwrap();
     let scales = [0.1, 0.1, 0.1, 0.1, 0.02, 0.1];
     set_all(&network.graph, &mut parameters, &EEGNET_NAMES.map(String::from), |k, _, n| {
@@ -482,7 +482,7 @@ fn eegnet_limits_its_norms() {
 #[test]
 fn eegnet_does_not_care_for_scale_or_order() {
     let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
-    let network = EegNet { dropout: 0.0, ..EegNet::default() }.build(shape, 3).unwrap();
+    let network = EegNet { dropout: 0.0, ..EegNet::default() }.build(shape.batch(3)).unwrap();
     let mut parameters = Parameters::<f64>::new(&network.graph, &[0]).unwrap();
     let scales = [0.1, 0.1, 0.1, 0.1, 0.02, 0.1];
     set_all(&network.graph, &mut parameters, &EEGNET_NAMES.map(String::from), |k, _, n| {
@@ -517,7 +517,7 @@ fn eegnet_does_not_care_for_scale_or_order() {
 fn shallowconvnet_does_not_see_a_constant_in_training() {
     let shape = TrialShape { channels: 3, time: 200, classes: 2, subjects: 1 };
     let config = ShallowConvNet { dropout: 0.0, ..ShallowConvNet::default() };
-    let network = config.build(shape, 2).unwrap();
+    let network = config.build(shape.batch(2)).unwrap();
     let parameters = Parameters::<f64>::new(&network.graph, &[3]).unwrap();
     let logits = |mode, x: &[f64]| {
         let cpu = Cpu::new().unwrap();

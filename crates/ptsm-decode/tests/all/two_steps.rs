@@ -41,7 +41,7 @@ fn check(
     fill: impl Fn(&Network) -> Parameters<f64>,
 ) {
     let case = case(name);
-    let network = model.build(shape, batch).unwrap();
+    let network = model.build(shape.batch(batch)).unwrap();
     let mut parameters = fill(&network);
     let (adam, rate) = optimizer(&case);
     let cpu = Cpu::new().unwrap();
@@ -124,7 +124,7 @@ fn check_eval(name: &str, model: &dyn Architecture, shape: TrialShape, batch: us
         program.output(&parameters, 0, 0).to_vec()
     }
     let case = case(name);
-    let network = model.build(shape, batch).unwrap();
+    let network = model.build(shape.batch(batch)).unwrap();
     let expected: Vec<f64> = case["eval"].as_array().unwrap().iter().map(number).collect();
     let got = logits::<f64>(&case, &network, shape, batch, Isa::best());
     all_close(&format!("{name} eval"), &got, &expected, 1e-8);

@@ -23,7 +23,7 @@ impl Graph {
     /// table `[N, ..]`, labels `[B]` with values below N -> `[B, ..]`
     pub fn gather(&mut self, table: Id, labels: Id) -> Result<Id> {
         let rows = self.shape(table).first().copied().unwrap_or(0);
-        let classes = self.as_input(labels).and_then(|i| i.classes);
+        let classes = self.label_classes(labels);
         if classes.is_none_or(|c| c > rows) {
             let message = format!("a table of {rows} rows needs labels declared with at most {rows} classes");
             return Err(self.misfit("gather", message));

@@ -1,0 +1,58 @@
+//! A network's prediction, compiled: one program for each number of trials that it is asked for at once.
+//!
+//! Live decoding asks for one trial, everything else for many, so there are two sizes. A program is compiled when it is needed first and
+//! kept; who asks while another thread uses it compiles one more.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptsm_engine::{Device, Feed, Mode, Parameters, Program};
+use ptsm_signal::Subset;
+
+use crate::error::Result;
+use crate::network::Network;
+use crate::training::{INFERENCE_BATCH, padded, signals};
+
+/// Compiled programs that nobody uses just now, by the number of trials they take.
+#[derive(Clone, Default)]
+pub(super) struct Predictor(Arc<Mutex<HashMap<usize, Vec<Program<f32>>>>>);
+
+impl Predictor {
+    /// Logits `[n, K]` of trials.
+    pub(super) fn logits(
+        &self,
+        trials: &Subset<'_>,
+        parameters: &Parameters<f32>,
+        device: &Device,
+        build: impl Fn(usize) -> Result<Network>,
+    ) -> Result<Vec<f32>> {
+        let mut all = vec![];
+        for rows in trials.rows().chunks(INFERENCE_BATCH) {
+            let (size, padded) = match rows {
+                [one] => (1, vec![*one as u32]),
+                rows => (INFERENCE_BATCH, padded(rows)),
+            };
+            let mut program = match self.take(size) {
+                Some(program) => program,
+                None => {
+                    let network = build(size)?;
+                    Program::new(&network.graph, Mode::Infer, &[network.logits], 1, device)?
+                }
+            };
+            program.run(parameters, &[("x", Feed::Slices(&signals(trials.set(), &padded)))])?;
+            let logits = program.output(parameters, 0, 0);
+            all.extend_from_slice(&logits[..logits.len() / size * rows.len()]);
+            self.idle(|programs| programs.entry(size).or_default().push(program));
+        }
+        Ok(all)
+    }
+
+    fn take(&self, size: usize) -> Option<Program<f32>> {
+        self.idle(|programs| programs.get_mut(&size)?.pop())
+    }
+
+    /// A thread that panicked left no program here that is half done: it had taken it out.
+    fn idle<R>(&self, act: impl FnOnce(&mut HashMap<usize, Vec<Program<f32>>>) -> R) -> R {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
