@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::settings::{positive, probability};
+use crate::shallowconvnet::ShallowConvNet;
 
 /// Where the encoder pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +129,39 @@ impl PtsmLossWeights {
     }
 }
 
+/// The branch of the encoder that sees the power of rhythms, wherever in the trial they rise and fall: filters in time and space, their
+/// squares, means over windows, logarithms. What the encoder's layers see is locked to the cue; imagined movement mostly is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PowerBranch {
+    /// Filters.
+    pub filters: usize,
+    /// Their length in samples.
+    pub kernel: usize,
+    /// Samples of a window.
+    pub window: usize,
+    /// Samples from one window to the next.
+    pub stride: usize,
+}
+
+impl Default for PowerBranch {
+    fn default() -> PowerBranch {
+        PowerBranch::of(ShallowConvNet::default())
+    }
+}
+
+impl PowerBranch {
+    /// The durations of ShallowConvNet: filters of 100 ms, windows of 300 ms every 60 ms.
+    fn of(shallow: ShallowConvNet) -> PowerBranch {
+        PowerBranch {
+            filters: shallow.filters,
+            kernel: shallow.kernel,
+            window: shallow.pool,
+            stride: shallow.stride,
+        }
+    }
+}
+
 /// Configuration of PTSM; the default is the reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -152,6 +186,8 @@ pub struct Ptsm {
     pub pooled: usize,
     /// With `pool = "each"`: lengths after the layers, instead of `max(T', ceil(T / 4^i))` with T' at the end.
     pub pool_lengths: Option<Vec<usize>>,
+    /// The encoder's branch for the power of rhythms; none for the paper's encoder.
+    pub power: Option<PowerBranch>,
     /// Widths of the shared layers.
     pub shared: [usize; 2],
     /// Width of the task and subject features.
@@ -189,6 +225,7 @@ impl Default for Ptsm {
             pool: PoolPlacement::Last,
             pooled: 16,
             pool_lengths: None,
+            power: None,
             shared: [256, 128],
             features: 64,
             head: 64,
@@ -224,6 +261,10 @@ impl Ptsm {
             ("pooled", self.pooled),
             ("features", self.features),
             ("head", self.head),
+            ("power.filters", self.power.map_or(1, |power| power.filters)),
+            ("power.kernel", self.power.map_or(1, |power| power.kernel)),
+            ("power.window", self.power.map_or(1, |power| power.window)),
+            ("power.stride", self.power.map_or(1, |power| power.stride)),
         ] {
             positive(name, n)?;
         }

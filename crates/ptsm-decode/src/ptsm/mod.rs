@@ -31,14 +31,14 @@ use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
 use ptsm_signal::Layout;
 
 use crate::augment::Augment;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layers::{linear, weighted};
 use crate::losses::{self, Mask};
 use crate::method::Method;
 use crate::mirror::Mirror;
 use crate::network::{Architecture, Encoder, Network, TrialBatch, TrialShape, Trunk};
 use crate::training::{Recipe, Training};
-pub use config::{Fusion, MaskSelection, PoolPlacement, Ptsm, PtsmLossWeights};
+pub use config::{Fusion, MaskSelection, PoolPlacement, PowerBranch, Ptsm, PtsmLossWeights};
 
 /// PTSM as this project reads it.
 pub const PTSM: Method = Method {
@@ -110,6 +110,8 @@ struct SubjectPart {
 
 const NORM_EPS: f64 = 1e-5;
 const NORM_MOMENTUM: f64 = 0.1;
+/// Power below this has no logarithm worth the name, and no gradient.
+const LEAST_POWER: f64 = 1e-6;
 
 impl Ptsm {
     /// Lengths after each layer, where it pools.
@@ -193,8 +195,13 @@ impl Ptsm {
             None => x,
         };
         let encoded = g.scoped("encoder", |g| self.encode(g, masked, shape.time))?;
+        let power =
+            self.power.map(|power| g.scoped("power", |g| self.rhythms(g, masked, power))).transpose()?;
         let shared = g.scoped("shared", |g| -> Result<Id> {
-            let flat = g.flatten(encoded)?;
+            let mut flat = g.flatten(encoded)?;
+            if let Some(power) = power {
+                flat = g.concat(flat, power, 1)?;
+            }
             let hidden = linear(g, "0", flat, self.shared[0])?;
             let hidden = g.elu(hidden)?;
             let hidden = g.dropout(hidden, self.dropout)?;
@@ -322,6 +329,35 @@ impl Ptsm {
             })?;
         }
         Ok(h)
+    }
+
+    /// Logarithms of the power of filtered trials over windows, `[B, filters * windows]`.
+    fn rhythms(&self, g: &mut Graph, x: Id, power: PowerBranch) -> Result<Id> {
+        let PowerBranch { filters: f, kernel, window, stride } = power;
+        let (channels, time) = (g.shape(x)[1], g.shape(x)[2]);
+        let least = kernel.saturating_add(window).saturating_sub(1);
+        if time < least {
+            return Err(Error::Configuration(format!(
+                "the power branch with kernel {kernel} and windows of {window} needs trials of at least {least} samples, got {time}; \
+                 shorten them, or leave the branch out: `network.power=none`"
+            )));
+        }
+        let h = g.scoped("temporal", |g| -> Result<Id> {
+            let w = g.parameter("weight", &[f, kernel], Init::glorot(kernel, f.saturating_mul(kernel)))?;
+            Ok(g.temporal_conv(x, w, None, Padding::Valid)?)
+        })?;
+        let h = g.scoped("spatial", |g| -> Result<Id> {
+            let fan = f.saturating_mul(channels);
+            let w = g.parameter("weight", &[f, f, channels], Init::glorot(fan, fan))?;
+            Ok(g.spatial_conv(h, w, 1)?)
+        })?;
+        let h = g.scoped("norm", |g| g.batch_norm(h, NORM_EPS, NORM_MOMENTUM))?;
+        let h = g.square(h)?;
+        let h = g.pool(h, Pooling::Average { size: window, stride })?;
+        let h = g.clamp(h, LEAST_POWER, f64::INFINITY)?;
+        let h = g.ln(h)?;
+        let h = g.dropout(h, self.dropout)?;
+        Ok(g.flatten(h)?)
     }
 
     fn features(&self, g: &mut Graph, shared: Id) -> Result<Id> {

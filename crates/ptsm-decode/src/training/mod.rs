@@ -34,7 +34,7 @@ use crate::network::{Batches, Measure, TrialPart, TrialShape};
 use batches::BatchSampler;
 pub(crate) use checkpoint::{CheckpointFile, Snapshot};
 use network_replicas::NetworkReplicas;
-pub use recipe::{Recipe, SymmetryUse};
+pub use recipe::Recipe;
 pub(crate) use replica_trainer::ReplicaTrainer;
 pub(crate) use replicas::{PlannedJob, Replicas, StepPosition, TrainedReplica, diverged};
 pub(crate) use tally::{Score, Tally};
@@ -67,6 +67,20 @@ impl Select {
         }
         Ok(())
     }
+}
+
+/// What a network makes of the symmetry that the data declare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SymmetryUse {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its logits of a mirrored trial are those of the trial with the classes exchanged, exactly: the network sees every trial from both
+    /// sides, in training and afterwards. Data that declare no exchange of classes are refused.
+    Equivariant,
+    /// The same for data that declare that mirroring changes no class; others are refused.
+    Invariant,
 }
 
 /// What the learning rate does after it has risen.
@@ -109,6 +123,8 @@ pub struct Training {
     pub betas: [f64; 2],
     /// Largest norm of the gradient; none for no limit.
     pub clip: Option<f64>,
+    /// What it makes of the symmetry that the data declare.
+    pub symmetry: SymmetryUse,
     /// Subjects in a batch.
     pub batch_subjects: usize,
     /// Trials of each subject in a batch.
@@ -132,6 +148,7 @@ impl Default for Training {
             decoupled_decay: false,
             betas: [0.9, 0.999],
             clip: Some(5.0),
+            symmetry: SymmetryUse::None,
             batch_subjects: 8,
             batch_trials: 8,
             calibrate: true,
@@ -271,7 +288,7 @@ impl<'a> TrainingTask<'a> {
         let (train, target) = target::parts(kind, job)?;
         if matches!(kind, Batches::Pairs { .. }) && recipe.augment.strength("mirror") > 0.0 {
             return Err(Error::Configuration(
-                "pairs of one class cannot be mirrored at random, which changes classes; leave `augment.mirror` at 0, or set `symmetry`"
+                "pairs of one class cannot be mirrored at random, which changes classes; leave `augment.mirror` at 0, or set `training.symmetry`"
                     .into(),
             ));
         }
@@ -298,7 +315,6 @@ impl<'a> TrainingTask<'a> {
             "shape": self.shape,
             "training": recipe.training,
             "augment": recipe.augment,
-            "symmetry": recipe.symmetry,
             "seed": self.job.seed,
             "train": (train.len(), train.subjects()),
             "validation": (validation.len(), validation.subjects()),

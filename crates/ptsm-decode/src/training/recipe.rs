@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use ptsm_signal::{Layout, Symmetry};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Training;
+use super::{SymmetryUse, Training};
 use crate::augment::Augment;
 use crate::error::{Error, Result};
 use crate::mirror::Mirror;
@@ -23,42 +22,20 @@ pub struct Recipe {
     pub training: Training,
     /// Augmentation of its training trials.
     pub augment: Augment,
-    /// What it makes of left and right.
-    pub symmetry: SymmetryUse,
-}
-
-/// What a network makes of the symmetry that the data declare.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SymmetryUse {
-    /// Nothing.
-    #[default]
-    None,
-    /// Its logits of a mirrored trial are those of the trial with the classes exchanged, exactly: the network sees every trial from both
-    /// sides, in training and afterwards. Data that declare no exchange of classes are refused.
-    Equivariant,
-    /// The same for data that declare that mirroring changes no class; others are refused.
-    Invariant,
 }
 
 impl Recipe {
     /// The common recipe: [`Training::default`], no augmentation.
     pub fn new(network: impl Architecture + 'static) -> Recipe {
-        Recipe {
-            network: Arc::new(network),
-            training: Training::default(),
-            augment: Augment::default(),
-            symmetry: SymmetryUse::None,
-        }
+        Recipe { network: Arc::new(network), training: Training::default(), augment: Augment::default() }
     }
 
-    /// As data: `network`, `training`, `augment`, `symmetry`.
+    /// As data: `network`, `training`, `augment`.
     pub fn settings(&self) -> Result<Value> {
         Ok(json!({
             "network": self.network.as_settings()?,
             "training": to_value(&self.training)?,
             "augment": to_value(&self.augment.spelled_out())?,
-            "symmetry": to_value(&self.symmetry)?,
         }))
     }
 
@@ -73,17 +50,12 @@ impl Recipe {
             network: Arc::new(part::<N>("network", &mut settings)?),
             training: part("training", &mut settings)?,
             augment: part("augment", &mut settings)?,
-            // Models of earlier versions do not say.
-            symmetry: match &settings["symmetry"] {
-                Value::Null => SymmetryUse::None,
-                _ => part("symmetry", &mut settings)?,
-            },
         };
         recipe.training.check()?;
         recipe.augment.check()?;
-        if recipe.symmetry != SymmetryUse::None && recipe.augment.strength("mirror") > 0.0 {
+        if recipe.training.symmetry != SymmetryUse::None && recipe.augment.strength("mirror") > 0.0 {
             return Err(Error::Configuration(
-                "with `symmetry` the network sees every trial from both sides already; leave `augment.mirror` at 0, or set `symmetry=none` to mirror at random"
+                "with `training.symmetry` the network sees every trial from both sides already; leave `augment.mirror` at 0, or set `training.symmetry=none` to mirror at random"
                     .into(),
             ));
         }
@@ -101,19 +73,19 @@ impl Recipe {
     /// What exchanges the sides of the head in training; none for a network that sees trials as they were recorded.
     pub(crate) fn symmetry_mirror(&self, layout: &Layout) -> Result<Option<Mirror>> {
         let declared = &layout.task.symmetry;
-        let fits = match self.symmetry {
+        let fits = match self.training.symmetry {
             SymmetryUse::None => return Ok(None),
             SymmetryUse::Equivariant => *declared != Symmetry::Invariant,
             SymmetryUse::Invariant => !matches!(declared, Symmetry::Swaps(_)),
         };
         if !fits {
-            let (asked, other) = match self.symmetry {
+            let (asked, other) = match self.training.symmetry {
                 SymmetryUse::Invariant => ("that no class changes", "equivariant"),
                 _ => ("an exchange of classes", "invariant"),
             };
             return Err(Error::trials(
                 format!("the data declare the symmetry `{declared}`, which is not {asked}"),
-                format!("set `symmetry={other}`, or `symmetry=none`"),
+                format!("set `training.symmetry={other}`, or `training.symmetry=none`"),
             ));
         }
         Mirror::new(layout).map(Some)

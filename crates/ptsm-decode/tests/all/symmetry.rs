@@ -29,12 +29,12 @@ fn mirrored(trials: &Trials) -> Trials {
 }
 
 fn networks() -> impl Iterator<Item = &'static Method> {
-    METHODS.iter().filter(|method| !settings(method)["symmetry"].is_null())
+    METHODS.iter().filter(|method| !settings(method)["training"]["symmetry"].is_null())
 }
 
 fn equivariant(method: &Method, epochs: usize) -> Value {
     let mut changes = changes(method, epochs);
-    changes["symmetry"] = json!("equivariant");
+    changes["training"]["symmetry"] = json!("equivariant");
     changes["training"]["calibrate"] = json!(false);
     changes["augment"] = json!({ "mirror": 0.0 });
     changes
@@ -47,8 +47,8 @@ fn mirroring_a_trial_exchanges_its_probabilities_and_nothing_else() {
     let trials = cohort_of(4, 10, 12, 0.5, 3);
     let images = mirrored(&trials);
     for method in networks() {
-        let fits =
-            fit_with(&equivariant(method, 12), method, &trials, set(1..=7), &[1], None, &mut NoWatch).unwrap();
+        let fits = fit_with(&equivariant(method, 12), method, &trials, set(1..=7), &[1], None, &mut NoWatch)
+            .unwrap();
         let fitted = &fits[0].fitted;
         let of = |trials: &Trials| fitted.probabilities(&trials.of(&set([10]))).unwrap();
         let (p, q) = (of(&trials), of(&images));
@@ -58,12 +58,18 @@ fn mirroring_a_trial_exchanges_its_probabilities_and_nothing_else() {
             }
         }
         assert!(p.chunks(4).any(|p| (p[0] - p[1]).abs() > 1e-3), "{} says nothing", method.name);
-        let plain = method.settings(trials.layout(), &json!({ "symmetry": "none" })).unwrap();
+        let plain = method
+            .settings(
+                trials.layout(),
+                &json!({ "training": { "symmetry": "none" }, "augment": { "mirror": 0.0 } }),
+            )
+            .unwrap();
         assert_eq!(
             method.build(plain).unwrap().parameters(trials.layout()).unwrap(),
             Some({
                 let all = equivariant(method, 2);
-                let settings = json!({ "symmetry": all["symmetry"], "augment": all["augment"] });
+                let settings =
+                    json!({ "training": { "symmetry": "equivariant" }, "augment": all["augment"] });
                 let built = method.build(method.settings(trials.layout(), &settings).unwrap()).unwrap();
                 built.parameters(trials.layout()).unwrap().unwrap()
             }),
@@ -200,7 +206,7 @@ fn what_the_data_do_not_declare_is_refused() {
         layout.task.symmetry = symmetry;
         let trials = Trials::new(layout, trials.to_vec(), trials.info().to_vec()).unwrap();
         let mut all = super::fitting::changes(method, 1);
-        all["symmetry"] = changes["symmetry"].clone();
+        all["training"]["symmetry"] = changes["symmetry"].clone();
         all["augment"] = json!({ "mirror": changes["mirror"].as_f64().unwrap_or(0.0) });
         fit_with(&all, method, &trials, set(1..=7), &[1], None, &mut NoWatch)
             .map(|_| ())
