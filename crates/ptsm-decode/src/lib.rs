@@ -51,6 +51,7 @@ mod deep;
 pub mod deepconvnet;
 pub mod eegconformer;
 pub mod eegnet;
+pub mod ensemble;
 mod error;
 pub mod fbcsp_lda;
 pub mod file;
@@ -73,8 +74,8 @@ pub mod tsmnet;
 pub mod xdawn_ts;
 
 pub use decoder::{
-    Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EpochRecord, Fit, FitSink,
-    FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
+    Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember, EpochRecord, Fit,
+    FitSink, FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
     calibration_split,
 };
 pub use deep::FittedNetwork;
