@@ -446,6 +446,9 @@ pub(crate) struct SettingsArgs {
     /// How many seeds (1 without it); they train at once
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<usize>,
+    /// Train an ensemble of so many members for each seed, which decode together (1, a single decoder, without it)
+    #[arg(long, value_name = "N")]
+    pub(crate) ensemble: Option<usize>,
     /// Alignment: re-centre each subject's trials by their mean covariance. Transductive (all their trials, unlabelled), or causal (those so far) with `-stream`
     #[arg(long, value_name = "METHOD")]
     pub(crate) align: Option<Align>,
@@ -459,7 +462,7 @@ impl SettingsArgs {
     pub(crate) fn request(&self) -> ptsm::Result<SettingsRequest> {
         Ok(SettingsRequest {
             task: self.task.request(),
-            changes: SettingChanges::read(self.config.as_deref(), &self.set)?,
+            changes: SettingChanges::read(self.config.as_deref(), &self.set)?.ensemble(self.ensemble),
             align: self.align.map(Into::into),
             seed: self.seed,
             seeds: self.seeds,
