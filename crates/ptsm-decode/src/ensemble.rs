@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ptsm_signal::{Layout, Subset, Unlabelled};
 use safetensors::SafeTensors;
@@ -155,9 +156,10 @@ fn together(seed: u64, fits: Vec<Fit>) -> Result<Fit> {
 }
 
 /// Fitted decoders that decode together.
+#[derive(Clone)]
 pub struct FittedEnsemble {
     /// At least one; all for the same trials.
-    members: Vec<Box<dyn FittedDecoder>>,
+    members: Vec<Arc<dyn FittedDecoder>>,
 }
 
 impl FittedEnsemble {
@@ -167,7 +169,7 @@ impl FittedEnsemble {
             return Err(Error::Configuration("an ensemble needs at least 1 member, got 0".into()));
         };
         members.iter().try_for_each(|member| first.layout().expect(member.layout()))?;
-        Ok(FittedEnsemble { members })
+        Ok(FittedEnsemble { members: members.into_iter().map(Arc::from).collect() })
     }
 
     /// Reads it back from a file whose header has been understood; `member` makes one of a file of its own.
@@ -183,8 +185,8 @@ impl FittedEnsemble {
     }
 
     /// The members, in the order of their seeds.
-    pub fn members(&self) -> &[Box<dyn FittedDecoder>] {
-        &self.members
+    pub fn members(&self) -> impl Iterator<Item = &dyn FittedDecoder> {
+        self.members.iter().map(|member| &**member)
     }
 
     /// The mean over members of their log-probabilities, `[n, K]`.
@@ -270,24 +272,23 @@ impl FittedDecoder for FittedEnsemble {
         safetensors::serialize(tensors, Some(header)).map_err(wrong)
     }
 
-    /// Each member is adapted by itself, and by its own guard stays as it was. What the guards found is told as a mean over members; the
-    /// ensemble is another one as soon as one member is.
+    /// Each member is adapted by itself. All stay as they were where leave-one-out finds no gain on average over members: what is told
+    /// of it are means over members.
     fn adapt(&self, calibration: &Subset<'_>, adaptation: &Adaptation) -> Result<AdaptedDecoder> {
         let adapted = self.members.iter().map(|member| member.adapt(calibration, adaptation));
-        let adapted: Vec<AdaptedDecoder> = adapted.collect::<Result<_>>()?;
-        let guards: Option<Vec<AdaptationGuard>> = adapted.iter().map(|one| one.guard).collect();
-        let guard = guards.map(|guards| {
-            let mean =
-                |of: fn(&AdaptationGuard) -> f64| guards.iter().map(of).sum::<f64>() / guards.len() as f64;
-            AdaptationGuard {
-                before_accuracy: mean(|guard| guard.before_accuracy),
-                tuned_accuracy: mean(|guard| guard.tuned_accuracy),
-                before_loss: mean(|guard| guard.before_loss),
-                tuned_loss: mean(|guard| guard.tuned_loss),
-                kept: guards.iter().any(|guard| guard.kept),
-            }
-        });
+        let mut adapted: Vec<AdaptedDecoder> = adapted.collect::<Result<_>>()?;
         let trials = adapted[0].trials;
+        let guard = adapted.iter().map(|one| one.guard).collect::<Option<Vec<_>>>();
+        let guard = guard.map(|guards| mean_guard(&guards, trials));
+        if guard.is_some_and(|guard| !guard.kept) {
+            return Ok(AdaptedDecoder { fitted: Box::new(self.clone()), trials, guard });
+        }
+        for (adapted, member) in adapted.iter_mut().zip(&self.members) {
+            // Its own guard left it as it was.
+            if adapted.guard.is_some_and(|guard| !guard.kept) {
+                *adapted = member.adapt(calibration, &Adaptation { guard: false, ..adaptation.clone() })?;
+            }
+        }
         let fitted = FittedEnsemble::new(adapted.into_iter().map(|one| one.fitted).collect())?;
         Ok(AdaptedDecoder { fitted: Box::new(fitted), trials, guard })
     }
@@ -338,6 +339,20 @@ impl FittedDecoder for FittedEnsemble {
     fn with_random_parameters(&self, seed: u64) -> Result<Option<Box<dyn FittedDecoder>>> {
         self.each(|i, member| member.with_random_parameters(member_seed(seed, i)))
     }
+}
+
+/// What the guards of all members found, each by the same trials.
+fn mean_guard(guards: &[AdaptationGuard], trials: usize) -> AdaptationGuard {
+    let mean = |of: fn(&AdaptationGuard) -> f64| guards.iter().map(of).sum::<f64>() / guards.len() as f64;
+    // Trials decoded right are counted: a tie of means must stay one in spite of rounding.
+    let accuracy = |of: fn(&AdaptationGuard) -> f64| {
+        let right: f64 = guards.iter().map(|guard| (of(guard) * trials as f64).round()).sum();
+        right / (guards.len() * trials) as f64
+    };
+    AdaptationGuard::weigh(
+        (accuracy(|guard| guard.before_accuracy), mean(|guard| guard.before_loss)),
+        (accuracy(|guard| guard.tuned_accuracy), mean(|guard| guard.tuned_loss)),
+    )
 }
 
 /// The file of each member, taken from the ensemble's.

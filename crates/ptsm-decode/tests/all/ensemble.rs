@@ -6,11 +6,11 @@ use ptsm_decode::ensemble::{self, Ensemble, FittedEnsemble, member_seed};
 use ptsm_decode::file;
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
-    Adaptation, AdaptedDecoder, DecoderOutput, Error, Fit, FittedDecoder, NoWatch, OutputClass, Progress,
-    Watch,
+    Adaptation, AdaptationGuard, AdaptedDecoder, DecoderOutput, Error, Fit, FittedDecoder, NoWatch,
+    OutputClass, Progress, Watch,
 };
 use ptsm_engine::Cpu;
-use ptsm_signal::{Subset, Trials};
+use ptsm_signal::Trials;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -367,25 +367,38 @@ fn everything_else_is_done_to_each_member_or_refused() {
         .into_iter()
         .map(|fit| fit.fitted)
         .collect();
-    for guard in [false, true] {
-        let how = Adaptation { steps: 5, rate: 0.05, guard };
-        let of = |fitted: &dyn FittedDecoder| fitted.adapt(&calibration, &how).unwrap();
-        let (together, each) = (of(&*fitted), single.iter().map(|one| of(&**one)).collect::<Vec<_>>());
-        let said = |adapted: &AdaptedDecoder, of: &Subset<'_>| adapted.fitted.probabilities(of).unwrap();
-        let members: Vec<Vec<f32>> = each.iter().map(|adapted| said(adapted, &later)).collect();
-        for (together, expected) in said(&together, &later).iter().zip(by_hand(&members, 2)) {
-            assert!((f64::from(*together) - expected).abs() < 1e-6);
-        }
+    let mut kept = vec![];
+    // So little that every answer stays as it was is no gain.
+    for (steps, rate, guard) in [(5, 0.05, false), (40, 0.05, true), (1, 1e-6, true)] {
+        let how = Adaptation { steps, rate, guard };
+        let of = |fitted: &dyn FittedDecoder, how: &Adaptation| fitted.adapt(&calibration, how).unwrap();
+        let together = of(&*fitted, &how);
+        let said = |adapted: &AdaptedDecoder| adapted.fitted.probabilities(&later).unwrap();
         assert_eq!((together.trials, together.guard.is_some()), (calibration.len(), guard));
         if let Some(guard) = together.guard {
-            let guards: Vec<_> = each.iter().filter_map(|adapted| adapted.guard).collect();
-            assert_eq!(guard.kept, guards.iter().any(|guard| guard.kept));
-            let mean = guards.iter().map(|guard| guard.before_accuracy).sum::<f64>() / 2.0;
-            assert!((guard.before_accuracy - mean).abs() < 1e-12);
+            let mean = |of: fn(&AdaptationGuard) -> f64| -> f64 {
+                let guards = single.iter().filter_map(|one| one.adapt(&calibration, &how).unwrap().guard);
+                guards.map(|guard| of(&guard)).sum::<f64>() / 2.0
+            };
+            assert!((guard.before_accuracy - mean(|guard| guard.before_accuracy)).abs() < 1e-12);
+            assert!((guard.tuned_loss - mean(|guard| guard.tuned_loss)).abs() < 1e-12);
+            assert_eq!(guard.kept, guard.tuned_accuracy > guard.before_accuracy);
+            kept.push(guard.kept);
+        }
+        // All members are tuned, or none is.
+        if together.guard.is_none_or(|guard| guard.kept) {
+            let tuned =
+                |one: &Box<dyn FittedDecoder>| said(&of(&**one, &Adaptation { guard: false, ..how.clone() }));
+            let members: Vec<Vec<f32>> = single.iter().map(tuned).collect();
+            for (together, expected) in said(&together).iter().zip(by_hand(&members, 2)) {
+                assert!((f64::from(*together) - expected).abs() < 1e-6);
+            }
+            assert_ne!(said(&together), fitted.probabilities(&later).unwrap());
         } else {
-            assert_ne!(said(&together, &later), fitted.probabilities(&later).unwrap());
+            assert_eq!(said(&together), fitted.probabilities(&later).unwrap());
         }
     }
+    assert_eq!(kept, [true, false]);
     // A decoder with nothing to adapt says so.
     let eegnet = fit_ensemble(find("eegnet").unwrap(), &trials, &[1], 2).remove(0).fitted;
     assert!(eegnet.adapt(&calibration, &Adaptation::default()).is_err());
