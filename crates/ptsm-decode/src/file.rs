@@ -4,7 +4,7 @@
 //!
 //! | key | value |
 //! | --- | --- |
-//! | `format` | `2`, or `3` of an [ensemble](crate::ensemble): its file has the tensors of all members |
+//! | `format` | `2`, or `3` of an [ensemble]: its file has the tensors of all members |
 //! | `known_subjects` | training subjects the file can tell apart: 0 unless asked for |
 //! | `card` | decoder, settings, layout (channels, samples, rate, classes), pipeline, target access, provenance |
 //!

@@ -65,6 +65,18 @@ fn an_ensemble_is_trained_predicts_and_is_evaluated() {
     }
 }
 
+/// The file of a single decoder that an earlier version wrote is written again to the byte.
+#[test]
+fn files_of_single_decoders_are_as_they_were() {
+    let place = Place::new();
+    let earlier =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/earlier/run/models/seed-1.safetensors");
+    let device = (&ptsm::engine::Cpu::new().unwrap()).into();
+    let (fitted, card) = ptsm::decode::file::load(&earlier, &device).unwrap();
+    ptsm::decode::file::save(&place.path("again.safetensors"), &*fitted, &card).unwrap();
+    assert!(place.read("again.safetensors") == std::fs::read(earlier).unwrap());
+}
+
 #[test]
 fn an_ensemble_is_explained_and_adapted() {
     let place = Place::with_data();

@@ -387,9 +387,8 @@ fn everything_else_is_done_to_each_member_or_refused() {
         }
         // All members are tuned, or none is.
         if together.guard.is_none_or(|guard| guard.kept) {
-            let tuned =
-                |one: &Box<dyn FittedDecoder>| said(&of(&**one, &Adaptation { guard: false, ..how.clone() }));
-            let members: Vec<Vec<f32>> = single.iter().map(tuned).collect();
+            let how = Adaptation { guard: false, ..how };
+            let members: Vec<Vec<f32>> = single.iter().map(|one| said(&of(&**one, &how))).collect();
             for (together, expected) in said(&together).iter().zip(by_hand(&members, 2)) {
                 assert!((f64::from(*together) - expected).abs() < 1e-6);
             }
