@@ -188,6 +188,7 @@ The exit code is 1 where something will get in the way, such as a cache that can
 const TRAIN: &str = "Examples:
   ptsm train --data simulated --subjects 1-14 --out run
   ptsm train --data trials.npz --model eegnet --seeds 3 --set training.epochs=40 --out run
+  ptsm train --data trials.npz --model eegnet --ensemble 5 --out run
   ptsm train --data trials.npz --align euclidean --config my.toml --out run
   ptsm train --data trials.npz --subjects 1-14 --model dann --target 15 --out run
 
@@ -197,7 +198,7 @@ killed, the same command continues where it was.
 Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s, \
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
-A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files, \
+A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `ensemble`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files, \
 with `tuned_on` for the subjects who are not to be tested. Flags go over the \
 environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_PRECISION, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
@@ -205,7 +206,7 @@ const PREDICT: &str = "Examples:
   ptsm predict run --data trials.npz --subjects 31-40 > predictions.csv
   ptsm predict run --data trials.npz --json
 
-With several seeds in the run, their probabilities are averaged. Labels in the data are not read.";
+With several seeds in the run, their probabilities are averaged; the members of an ensemble (`train --ensemble`) decode as one. Labels in the data are not read.";
 
 const EVALUATE: &str = "Examples:
   ptsm evaluate run --data simulated
@@ -446,6 +447,9 @@ pub(crate) struct SettingsArgs {
     /// How many seeds (1 without it); they train at once
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<usize>,
+    /// Train an ensemble of so many members for each seed, which decode together (1, a single decoder, without it)
+    #[arg(long, value_name = "N")]
+    pub(crate) ensemble: Option<usize>,
     /// Alignment: re-centre each subject's trials by their mean covariance. Transductive (all their trials, unlabelled), or causal (those so far) with `-stream`
     #[arg(long, value_name = "METHOD")]
     pub(crate) align: Option<Align>,
@@ -459,7 +463,7 @@ impl SettingsArgs {
     pub(crate) fn request(&self) -> ptsm::Result<SettingsRequest> {
         Ok(SettingsRequest {
             task: self.task.request(),
-            changes: SettingChanges::read(self.config.as_deref(), &self.set)?,
+            changes: SettingChanges::read(self.config.as_deref(), &self.set)?.ensemble(self.ensemble),
             align: self.align.map(Into::into),
             seed: self.seed,
             seeds: self.seeds,

@@ -27,6 +27,16 @@ pub enum Error {
         /// The nearest name there is.
         nearest: Option<String>,
     },
+    /// An ensemble of a decoder that is the same with every seed.
+    #[error(
+        "nothing in the fit of `{name}` is random: {members} members would be the same decoder {members} times"
+    )]
+    NothingRandom {
+        /// The decoder.
+        name: String,
+        /// How many members were asked for.
+        members: usize,
+    },
     /// Trials that cannot be trained on or decoded.
     #[error("{message}")]
     Trials {
@@ -66,6 +76,10 @@ impl Error {
                 Some(format!("did you mean `{nearest}`? `ptsm models` lists them all"))
             }
             Error::Name { nearest: None, .. } => Some("`ptsm models` lists them all".into()),
+            Error::NothingRandom { .. } => Some(
+                "leave `--ensemble` out, or take a decoder that begins with random weights, such as `eegnet`"
+                    .into(),
+            ),
             Error::Trials { hint, .. } => Some(hint.clone()),
             Error::Signal(e) => e.hint().map(str::to_string),
             Error::File { hint, .. } => hint.map(str::to_string),

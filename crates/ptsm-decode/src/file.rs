@@ -4,7 +4,7 @@
 //!
 //! | key | value |
 //! | --- | --- |
-//! | `format` | `2` |
+//! | `format` | `2`, or `3` of an [ensemble]: its file has the tensors of all members |
 //! | `known_subjects` | training subjects the file can tell apart: 0 unless asked for |
 //! | `card` | decoder, settings, layout (channels, samples, rate, classes), pipeline, target access, provenance |
 //!
@@ -18,12 +18,14 @@ use ptsm_signal::{Layout, Pipeline, TargetAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decoder::FittedDecoder;
+use crate::decoder::{EnsembleMember, FittedDecoder};
+use crate::ensemble;
 use crate::error::{Error, Result};
 use crate::method::ModelFile;
 use crate::registry;
 
-const FORMAT: u32 = 2;
+/// Of a single decoder, and of an ensemble: programs that know the first alone refuse the second.
+const FORMATS: [u32; 2] = [2, 3];
 const ENTRY: &str = "ptsm";
 
 /// What a model file says about itself.
@@ -62,8 +64,11 @@ pub struct Provenance {
     pub trials: usize,
     /// The seed.
     pub seed: u64,
-    /// The epoch that was kept.
+    /// The epoch that was kept; none of an ensemble.
     pub best_epoch: Option<usize>,
+    /// The members of an ensemble.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<EnsembleMember>,
 }
 
 #[derive(Deserialize)]
@@ -80,7 +85,8 @@ struct Header {
 
 /// Writes a decoder with its card.
 pub fn save(path: &Path, fitted: &dyn FittedDecoder, card: &ModelCard) -> Result<()> {
-    let header = Header { format: FORMAT, known_subjects: fitted.known_subjects(), card: card.clone() };
+    let format = FORMATS[usize::from(ensemble::size(&card.settings)? > 1)];
+    let header = Header { format, known_subjects: fitted.known_subjects(), card: card.clone() };
     let header = serde_json::to_string(&header)
         .map_err(|e| Error::file(path, format!("cannot be written: its card: {e}")))?;
     fitted.save(path, HashMap::from([(ENTRY.to_string(), header)]))
@@ -95,11 +101,14 @@ pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn FittedDecoder>, Mod
         .ok_or_else(|| wrong(format!("is a safetensors file but not a ptsm model: it lacks `{ENTRY}`")))?;
     let not_understood = |e: serde_json::Error| wrong(format!("`{ENTRY}` is not understood: {e}"));
     let Version { format } = serde_json::from_str(text).map_err(not_understood)?;
-    if format != FORMAT {
-        return Err(wrong(format!("has format {format}, this program reads format {FORMAT}")));
+    if !FORMATS.contains(&format) {
+        let [first, last] = FORMATS;
+        return Err(wrong(format!("has format {format}, this program reads formats {first} and {last}")));
     }
     let Header { known_subjects, card, .. } = serde_json::from_str(text).map_err(not_understood)?;
-    let file = ModelFile { path, settings: &card.settings, layout: &card.layout, known_subjects };
+    let bytes = std::fs::read(path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
+    let file =
+        ModelFile { path, bytes: &bytes, settings: &card.settings, layout: &card.layout, known_subjects };
     let fitted = registry::find(&card.decoder)?.load(&file, device)?;
     Ok((fitted, card))
 }

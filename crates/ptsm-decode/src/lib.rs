@@ -52,6 +52,7 @@ mod deep;
 pub mod deepconvnet;
 pub mod eegconformer;
 pub mod eegnet;
+pub mod ensemble;
 mod error;
 pub mod fbcsp_lda;
 pub mod file;
@@ -76,8 +77,8 @@ pub mod xdawn_ts;
 
 pub use calibration::LogitCalibration;
 pub use decoder::{
-    Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EpochRecord, Fit, FitSink,
-    FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
+    Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember, EpochRecord, Fit,
+    FitSink, FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
     calibration_split,
 };
 pub use deep::FittedNetwork;

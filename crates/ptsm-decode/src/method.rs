@@ -11,8 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::classic::decoder::{Classic, FittedClassic};
+use crate::classic::matrices::Matrices;
 use crate::decoder::{Decoder, FittedDecoder};
 use crate::deep::FittedNetwork;
+use crate::ensemble::{self, Ensemble, FittedEnsemble};
 use crate::error::{Error, Result};
 use crate::network::Architecture;
 use crate::settings::{from_value, merge, to_value};
@@ -60,8 +62,10 @@ enum Kind {
 
 /// A model file whose header has been understood.
 pub struct ModelFile<'a> {
-    /// Where it is.
+    /// Where it is; errors name it.
     pub path: &'a Path,
+    /// What it holds.
+    pub bytes: &'a [u8],
     /// The decoder's settings, all of them.
     pub settings: &'a Value,
     /// The trials it is for.
@@ -112,7 +116,8 @@ impl Method {
             build: |settings| Ok(Box::new(checked::<C>(settings)?)),
             load: |file, device| {
                 let settings = checked::<C>(file.settings.clone())?;
-                Ok(Box::new(FittedClassic::load(file.path, settings, file.layout, device)?))
+                let matrices = Matrices::new(file.path, file.bytes);
+                Ok(Box::new(FittedClassic::load(&matrices, settings, file.layout, device)?))
             },
         };
         Method::unnamed(MethodBuilder(kind), false, false)
@@ -135,13 +140,31 @@ impl Method {
         }
     }
 
-    /// The defaults with some changes laid over them.
+    /// The defaults with some changes laid over them. Every decoder in which something is random also has the setting
+    /// [`ensemble`](mod@crate::ensemble), which stands there only where it is more than 1.
     pub fn settings(&self, layout: &Layout, changes: &Value) -> Result<Value> {
-        merge(&self.defaults(layout)?, changes)
+        let (members, changes) = self.members(changes.clone())?;
+        Ok(ensemble::with_size(merge(&self.defaults(layout)?, &changes)?, members))
+    }
+
+    /// How many members settings ask for, and the settings of each.
+    fn members(&self, settings: Value) -> Result<(usize, Value)> {
+        let (members, settings) = ensemble::take_size(settings)?;
+        match members > 1 && !self.random {
+            true => Err(Error::NothingRandom { name: self.name.into(), members }),
+            false => Ok((members, settings)),
+        }
     }
 
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
+        match self.members(settings)? {
+            (1, settings) => self.build_member(settings),
+            (members, settings) => Ok(Box::new(Ensemble::new(self.build_member(settings)?, members)?)),
+        }
+    }
+
+    fn build_member(&self, settings: Value) -> Result<Box<dyn Decoder>> {
         let recipe = match &self.form.0 {
             Kind::Network { read, .. } => read(settings)?,
             Kind::Own { build, .. } => return build(settings),
@@ -163,11 +186,21 @@ impl Method {
 
     /// A fitted decoder from its file.
     pub fn load(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
+        let (members, settings) = self.members(file.settings.clone())?;
+        if members == 1 {
+            return self.load_member(file, device);
+        }
+        let member =
+            |bytes: &[u8]| self.load_member(&ModelFile { bytes, settings: &settings, ..*file }, device);
+        Ok(Box::new(FittedEnsemble::load(file.path, file.bytes, members, member)?))
+    }
+
+    fn load_member(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
         match &self.form.0 {
             Kind::Network { read, .. } => {
                 let recipe = read(file.settings.clone())?;
-                let fitted =
-                    FittedNetwork::load(file.path, recipe, file.layout, file.known_subjects, device)?;
+                let read = (file.path, file.bytes);
+                let fitted = FittedNetwork::load(read, recipe, file.layout, file.known_subjects, device)?;
                 Ok(Box::new(fitted))
             }
             Kind::Own { load, .. } => load(file, device),

@@ -66,7 +66,8 @@ fn a_new_network_is_trained_and_scored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log-power.safetensors");
     fits[0].fitted.save(&path, HashMap::new()).unwrap();
-    let file = ModelFile { path: &path, settings: &settings, layout: trials.layout(), known_subjects: 0 };
+    let (bytes, layout) = (std::fs::read(&path).unwrap(), trials.layout());
+    let file = ModelFile { path: &path, bytes: &bytes, settings: &settings, layout, known_subjects: 0 };
     let again = LOG_POWER.load(&file, &device).unwrap();
     assert_eq!(again.probabilities(&unseen).unwrap(), fits[0].fitted.probabilities(&unseen).unwrap());
     let features = again.intermediate_values(&unseen, &["features"]).unwrap().unwrap();

@@ -270,23 +270,31 @@ impl<T: Real> Parameters<T> {
 
     /// Writes one replica as safetensors, with metadata; beside the target first, then renamed.
     pub fn save(&self, replica: usize, path: &Path, metadata: HashMap<String, String>) -> Result<()> {
-        let wrong = |message: String| Error::File { path: path.into(), message };
+        let bytes = self.to_bytes(replica, metadata)?;
+        replace(path, &bytes)
+            .map_err(|e| Error::File { path: path.into(), message: format!("cannot be written: {e}") })
+    }
+
+    /// One replica as the bytes of a safetensors file, with metadata.
+    pub fn to_bytes(&self, replica: usize, metadata: HashMap<String, String>) -> Result<Vec<u8>> {
         self.replica(replica)?;
         let views = self.tensors.iter().zip(self.values(replica)?).map(|(t, values)| {
             TensorView::new(T::DTYPE, t.shape.clone(), bytemuck::cast_slice(values))
                 .map(|view| (&*t.name, view))
-                .map_err(|e| wrong(format!("tensor `{}` cannot be written: {e}", t.name)))
+                .map_err(|e| Error::Tensor {
+                    name: t.name.clone(),
+                    message: format!("cannot be written: {e}"),
+                })
         });
         let views: Vec<_> = views.collect::<Result<_>>()?;
-        let bytes = safetensors::serialize(views, Some(metadata))
-            .map_err(|e| wrong(format!("cannot be written: {e}")))?;
-        replace(path, &bytes).map_err(|e| wrong(format!("cannot be written: {e}")))
+        safetensors::serialize(views, Some(metadata))
+            .map_err(|e| Error::Program(format!("parameters cannot be written: {e}")))
     }
 
     /// Fills one replica from a file made by [`save`](Self::save), all tensors or none.
     pub fn load(&mut self, replica: usize, path: &Path) -> Result<()> {
         self.replica(replica)?;
-        let loaded = read_tensors(&self.tensors, path)?;
+        let loaded = read_tensors(&self.tensors, path, &read(path)?)?;
         self.replicas[replica].values = OnceLock::from(loaded);
         self.replicas[replica].stamp = new_stamp();
         Ok(())
@@ -294,7 +302,12 @@ impl<T: Real> Parameters<T> {
 
     /// One replica from a file made by [`save`](Self::save). Nothing is allocated that the file does not hold.
     pub fn from_file(graph: &Graph, seed: u64, path: &Path) -> Result<Parameters<T>> {
-        let values = read_tensors(graph.tensors(), path)?;
+        Parameters::from_bytes(graph, seed, path, &read(path)?)
+    }
+
+    /// The same of a file that has been read; errors name its path.
+    pub fn from_bytes(graph: &Graph, seed: u64, path: &Path, bytes: &[u8]) -> Result<Parameters<T>> {
+        let values = read_tensors(graph.tensors(), path, bytes)?;
         Ok(Parameters::of(graph.tensors().to_vec(), vec![Replica::new(values, seed, new_stamp())]))
     }
 
@@ -311,10 +324,9 @@ impl<T: Real> Parameters<T> {
 }
 
 /// The tensors of a network from a file that holds exactly these.
-fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path) -> Result<Vec<Buffer<T>>> {
+fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path, bytes: &[u8]) -> Result<Vec<Buffer<T>>> {
     let wrong = |message: String| Error::File { path: path.into(), message };
-    let bytes = read(path)?;
-    let file = parse(path, &bytes)?;
+    let file = parse(path, bytes)?;
     if let Some(extra) = file.names().into_iter().find(|n| !tensors.iter().any(|t| t.name == **n)) {
         return Err(wrong(format!("has a tensor `{extra}` that this network does not have")));
     }

@@ -124,6 +124,12 @@ fn distinct_name(summary: &Summary, among: &[Summary], name: String) -> String {
     }
 }
 
+/// `ensemble of 3`, from all settings of a decoder; none of a single one.
+pub fn ensemble(settings: &Value) -> Option<String> {
+    let members = ptsm_decode::ensemble::size(settings).ok()?;
+    (members > 1).then(|| format!("ensemble of {members}"))
+}
+
 /// A model with its variant, as it is called in tables.
 pub fn with_variant(model: &str, variant: Option<&str>) -> String {
     variant.map_or_else(|| model.to_string(), |variant| format!("{model}, {variant}"))

@@ -157,7 +157,6 @@ pub(crate) fn unadapted(
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
-    use std::path::Path;
 
     use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials, Unlabelled};
 
@@ -193,8 +192,8 @@ mod tests {
             0
         }
 
-        fn save(&self, _: &Path, _: HashMap<String, String>) -> ptsm_decode::Result<()> {
-            Ok(())
+        fn to_bytes(&self, _: HashMap<String, String>) -> ptsm_decode::Result<Vec<u8>> {
+            Ok(vec![])
         }
     }
 

@@ -70,6 +70,14 @@ impl SettingChanges {
         self
     }
 
+    /// The same for ensembles of so many members, where a number is given.
+    pub fn ensemble(self, members: Option<usize>) -> SettingChanges {
+        match members {
+            Some(members) => self.put(ptsm_decode::ensemble::KEY, members.into()),
+            None => self,
+        }
+    }
+
     /// All of it as data.
     pub fn value(&self) -> Value {
         Value::Object(self.0.clone())
@@ -170,9 +178,10 @@ impl SettingChanges {
         )
     }
 
-    /// Whether an error says that a decoder has no such setting.
+    /// Whether an error says that a decoder has no such setting, or can make no ensemble.
     pub fn is_unknown_key(error: &Error) -> bool {
-        matches!(error, Error::Decode(ptsm_decode::Error::Key { .. }))
+        use ptsm_decode::Error::{Key, NothingRandom};
+        matches!(error, Error::Decode(Key { .. } | NothingRandom { .. }))
     }
 
     /// The changes for each of several decoders: a key must fit at least one of them.

@@ -37,7 +37,9 @@ fn measure(fitted: &dyn FittedDecoder, train: &Subset<'_>, test: &Subset<'_>) ->
     let of = |trials: &Subset<'_>| Features::of(fitted, trials, &TASK_FEATURES);
     let (Some(source), Some(target)) = (of(&train)?, of(&test)?) else {
         return Ok(FeatureFindings::NotMeasured {
-            why: "this decoder has no features that can be looked at".into(),
+            why:
+                "this decoder has no features that can be looked at; classic decoders and ensembles have none"
+                    .into(),
         });
     };
     let subjects = |trials: &Subset<'_>| trials.info().map(|t| t.subject.0).collect::<Vec<u32>>();

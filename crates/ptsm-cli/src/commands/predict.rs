@@ -28,6 +28,7 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
         "data": found.data,
         "target_access": found.target_access,
         "classes": classes,
+        "ensemble": found.ensemble,
         "seeds": found.seeds,
         "trials": documents,
     });

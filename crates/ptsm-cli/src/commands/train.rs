@@ -24,7 +24,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
 fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow::Result<()> {
     let mut text = format!(
         "{}, {} parameters, trained on {} of {}",
-        report.model,
+        report.display_name(),
         report.parameters,
         count(report.trials, "trial"),
         subject_count(report.train_subjects.len()),
@@ -42,11 +42,10 @@ fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow:
     }
     let mut lost = vec![];
     for fit in &report.fits {
-        if let (Some(best), Some(accuracy)) = (fit.best_epoch, fit.validation_accuracy) {
+        if let (Some(kept), Some(accuracy)) = (fit.kept_epochs(), fit.validation_accuracy) {
             text += &format!(
-                "seed {}: epoch {best} of {} kept, validation {} % ({})\n",
+                "seed {}: {kept}, validation {} % ({})\n",
                 fit.seed,
-                fit.epochs,
                 percent(accuracy),
                 if report.keeps_last { "the last epoch is kept" } else { "chosen on it: not a result" }
             );
@@ -56,21 +55,12 @@ fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow:
         }
     }
     text += &format!("next: ptsm evaluate {} --data ...\n", args.out.display());
-    let fits: Vec<_> = report
-        .fits
-        .iter()
-        .map(|fit| {
-            json!({
-                "seed": fit.seed, "model": fit.model, "best_epoch": fit.best_epoch, "epochs": fit.epochs,
-                "validation_accuracy": fit.validation_accuracy, "at_chance": fit.at_chance,
-            })
-        })
-        .collect();
     session.output.result(
         text,
         &json!({
             "run": args.out,
             "model": report.model,
+            "ensemble": report.ensemble,
             "parameters": report.parameters,
             "trials": report.trials,
             "train_subjects": report.train_subjects,
@@ -80,7 +70,7 @@ fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow:
             "findings": report.findings,
             "target_trials": report.target_trials.unwrap_or(0),
             "at_chance": report.at_chance(),
-            "fits": fits,
+            "fits": report.fits,
         }),
     )?;
     if !lost.is_empty() {

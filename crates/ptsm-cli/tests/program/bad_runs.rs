@@ -57,7 +57,7 @@ fn runs_that_are_no_runs() {
             Case::new("evaluate garbage --data a.npz", &["seed-1.safetensors"], &["damaged", "train again"]),
             Case::new("evaluate empty --data a.npz", &["seed-1.safetensors"], &["damaged", "train again"]),
             Case::new("predict cut --data a.npz", &["seed-1.safetensors"], &["damaged", "train again"]),
-            Case::new("evaluate newer --data a.npz", &["format 9", "format 2"], &["another version"]),
+            Case::new("evaluate newer --data a.npz", &["format 9", "formats 2 and 3"], &["another version"]),
             Case::new("evaluate others --data a.npz", &["not a ptsm model"], &["train again"]),
             Case::new("evaluate run", &["no data is named"], &["--data"]),
         ],

@@ -15,6 +15,7 @@ mod data_quality;
 mod disk_full;
 mod downloading;
 mod earlier;
+mod ensembles;
 mod exporting;
 mod held_back;
 mod honest;

@@ -1,7 +1,6 @@
 //! What all classic decoders have in common as decoders: settings, fitted parameters, a file.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use nalgebra::DMatrix;
 use ptsm_engine::Device;
@@ -110,7 +109,7 @@ impl<C: Classic> Decoder for C {
             };
             let own = Box::new(fitted.clone());
             last = Some((job.data, fitted));
-            done(i, Fit { fitted: own, seed: job.seed, history: vec![], best_epoch: None })?;
+            done(i, Fit { fitted: own, seed: job.seed, history: vec![], best_epoch: None, members: vec![] })?;
         }
         Ok(())
     }
@@ -130,8 +129,13 @@ pub(crate) struct FittedClassic<C: Classic> {
 }
 
 impl<C: Classic> FittedClassic<C> {
-    pub(crate) fn load(path: &Path, settings: C, layout: &Layout, device: &Device) -> Result<Self> {
-        let coefficients = settings.restore(layout, &Matrices::read(path)?)?;
+    pub(crate) fn load(
+        matrices: &Matrices<'_>,
+        settings: C,
+        layout: &Layout,
+        device: &Device,
+    ) -> Result<Self> {
+        let coefficients = settings.restore(layout, matrices)?;
         Ok(FittedClassic { settings, layout: layout.clone(), coefficients, device: device.clone() })
     }
 }
@@ -152,7 +156,7 @@ impl<C: Classic> FittedDecoder for FittedClassic<C> {
         C::parameters(&self.coefficients)
     }
 
-    fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
-        matrices::write(path, header, &C::matrices(&self.coefficients))
+    fn to_bytes(&self, header: HashMap<String, String>) -> Result<Vec<u8>> {
+        matrices::to_bytes(header, &C::matrices(&self.coefficients))
     }
 }

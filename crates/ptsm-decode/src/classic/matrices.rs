@@ -1,10 +1,9 @@
 //! Matrices of doubles in a safetensors file.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nalgebra::{DMatrix, DVector};
-use ptsm_engine::replace;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
 use crate::error::{Error, Result};
@@ -22,35 +21,35 @@ pub(crate) fn stacked<'a>(matrices: impl Iterator<Item = &'a DMatrix<f64>>) -> D
     DMatrix::from_rows(&matrices.flat_map(|matrix| matrix.row_iter()).collect::<Vec<_>>())
 }
 
-/// Writes matrices with a header: rows first on disk, columns first in memory.
-pub(crate) fn write(path: &Path, header: HashMap<String, String>, matrices: &NamedMatrices) -> Result<()> {
-    let wrong = |message: String| Error::file(path, format!("cannot be written: {message}"));
+/// A file of matrices with a header: rows first on disk, columns first in memory.
+pub(crate) fn to_bytes(header: HashMap<String, String>, matrices: &NamedMatrices) -> Result<Vec<u8>> {
+    let wrong = |e: safetensors::SafeTensorError| {
+        Error::Configuration(format!("the decoder's matrices cannot be written: {e}"))
+    };
     let bytes: Vec<Vec<u8>> =
         matrices.iter().map(|(_, m)| m.transpose().iter().flat_map(|v| v.to_le_bytes()).collect()).collect();
     let views = matrices.iter().zip(&bytes).map(|((name, matrix), bytes)| {
         let shape = vec![matrix.nrows(), matrix.ncols()];
         TensorView::new(Dtype::F64, shape, bytes).map(|view| (*name, view))
     });
-    let views = views.collect::<Result<Vec<_>, _>>().map_err(|e| wrong(e.to_string()))?;
-    let bytes = safetensors::serialize(views, Some(header)).map_err(|e| wrong(e.to_string()))?;
-    replace(path, &bytes).map_err(|e| wrong(e.to_string()))
+    let views = views.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    safetensors::serialize(views, Some(header)).map_err(wrong)
 }
 
-/// The matrices of a file.
-pub(crate) struct Matrices {
-    path: PathBuf,
-    bytes: Vec<u8>,
+/// The matrices of a file that has been read; errors name its path.
+pub(crate) struct Matrices<'a> {
+    path: &'a Path,
+    bytes: &'a [u8],
 }
 
-impl Matrices {
-    pub(crate) fn read(path: &Path) -> Result<Matrices> {
-        let bytes = std::fs::read(path).map_err(|e| Error::file(path, format!("cannot be read: {e}")))?;
-        Ok(Matrices { path: path.to_path_buf(), bytes })
+impl<'a> Matrices<'a> {
+    pub(crate) fn new(path: &'a Path, bytes: &'a [u8]) -> Matrices<'a> {
+        Matrices { path, bytes }
     }
 
     /// A matrix of any size.
     pub(crate) fn any(&self, name: &str) -> Result<DMatrix<f64>> {
-        let file = SafeTensors::deserialize(&self.bytes)
+        let file = SafeTensors::deserialize(self.bytes)
             .map_err(|e| self.wrong(format!("is not a whole safetensors file ({e})")))?;
         let view = file.tensor(name).map_err(|_| self.wrong(format!("lacks the tensor `{name}`")))?;
         let &[rows, columns] = view.shape() else {
@@ -83,6 +82,6 @@ impl Matrices {
 
     /// Something else that does not fit.
     pub(crate) fn wrong(&self, message: String) -> Error {
-        Error::file(&self.path, message)
+        Error::file(self.path, message)
     }
 }

@@ -6,7 +6,7 @@ mod sensitivity;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use ptsm_engine::Device;
+use ptsm_engine::{Device, replace};
 use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
 use crate::calibration::LogitCalibration;
@@ -116,8 +116,14 @@ pub trait FittedDecoder: Send + Sync {
         0
     }
 
-    /// Writes it as one safetensors file with this header.
-    fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()>;
+    /// Its model file: safetensors with this header.
+    fn to_bytes(&self, header: HashMap<String, String>) -> Result<Vec<u8>>;
+
+    /// Writes its model file, whole or not at all.
+    fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
+        replace(path, &self.to_bytes(header)?)
+            .map_err(|e| Error::file(path, format!("cannot be written: {e}")))
+    }
 
     /// Few-shot adaptation: adapts a copy to one subject by a few labelled trials.
     fn adapt(&self, calibration: &Subset<'_>, adaptation: &Adaptation) -> Result<AdaptedDecoder> {
@@ -266,7 +272,19 @@ pub struct Fit {
     pub seed: u64,
     /// Every epoch in order; none for decoders without.
     pub history: Vec<EpochRecord>,
-    /// The epoch that was kept, counted from 1.
+    /// The epoch that was kept, counted from 1; none of an ensemble, each of whose members kept its own.
+    pub best_epoch: Option<usize>,
+    /// The members of an ensemble; none of a single decoder.
+    pub members: Vec<EnsembleMember>,
+}
+
+/// One of the decoders that decode together as an ensemble, and how its fit went.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnsembleMember {
+    /// The seed it was fitted with.
+    pub seed: u64,
+    /// The epoch that was kept, counted from 1; none of a decoder without epochs.
     pub best_epoch: Option<usize>,
 }
 
@@ -346,7 +364,10 @@ mod tests {
         ) -> Result<()> {
             (1..jobs.len()).try_for_each(|i| {
                 let fitted = Box::new(Coin(jobs[i].data.train().layout().clone()));
-                done(i, Fit { fitted, seed: jobs[i].seed, history: vec![], best_epoch: None })
+                done(
+                    i,
+                    Fit { fitted, seed: jobs[i].seed, history: vec![], best_epoch: None, members: vec![] },
+                )
             })
         }
     }
@@ -366,8 +387,8 @@ mod tests {
             0
         }
 
-        fn save(&self, _: &Path, _: HashMap<String, String>) -> Result<()> {
-            Ok(())
+        fn to_bytes(&self, _: HashMap<String, String>) -> Result<Vec<u8>> {
+            Ok(vec![])
         }
     }
 

@@ -110,7 +110,7 @@ const OFFSETS: &str = "calibration.offsets";
 impl FittedNetwork {
     /// Reads it back from a file whose header has been understood.
     pub(crate) fn load(
-        path: &Path,
+        (path, bytes): (&Path, &[u8]),
         recipe: Recipe,
         layout: &Layout,
         subjects: usize,
@@ -120,7 +120,7 @@ impl FittedNetwork {
         let mirror = recipe.decoding_mirror(layout)?;
         let network = build(&recipe, layout, subjects, (mirror.as_ref(), calibrated), 2)?;
         Ok(FittedNetwork {
-            parameters: Parameters::from_file(&network.graph, 0, path)?,
+            parameters: Parameters::from_bytes(&network.graph, 0, path, bytes)?,
             recipe,
             layout: layout.clone(),
             subjects,
@@ -253,8 +253,8 @@ impl FittedDecoder for FittedNetwork {
         self.subjects
     }
 
-    fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
-        Ok(self.parameters.save(0, path, header)?)
+    fn to_bytes(&self, header: HashMap<String, String>) -> Result<Vec<u8>> {
+        Ok(self.parameters.to_bytes(0, header)?)
     }
 
     fn adapt(&self, calibration: &Subset<'_>, adaptation: &Adaptation) -> Result<AdaptedDecoder> {

@@ -94,6 +94,7 @@ impl<M> TrainedReplica<M> {
             seed: self.seed,
             history: self.history,
             best_epoch: Some(self.best_epoch),
+            members: vec![],
         })
     }
 }

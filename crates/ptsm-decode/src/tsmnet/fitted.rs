@@ -1,7 +1,6 @@
 //! TSMNet after its fit, and after unlabelled adaptation to sessions.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 
 use nalgebra::DMatrix;
 use ptsm_engine::Device;
@@ -42,14 +41,13 @@ pub(super) enum NormalisationStatistics {
 impl FittedTsmNet {
     /// Reads it back from a file whose header has been understood.
     pub(crate) fn load(
-        path: &Path,
+        file: &Matrices<'_>,
         settings: TsmNet,
         normalised: Normalisation,
         layout: &Layout,
         device: &Device,
     ) -> Result<FittedTsmNet> {
         let sizes = settings.sizes(layout)?;
-        let file = Matrices::read(path)?;
         let mut weights = Weights::zeros(&sizes);
         for ((weights, name), (rows, columns)) in weights.0.iter_mut().zip(NAMES).zip(sizes.shapes()) {
             *weights = file.sized(name, rows, columns)?;
@@ -134,13 +132,13 @@ impl FittedDecoder for FittedTsmNet {
     }
 
     /// Statistics of sessions it was adapted to stay out of the file.
-    fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
+    fn to_bytes(&self, header: HashMap<String, String>) -> Result<Vec<u8>> {
         let mut tensors: Vec<_> = NAMES.into_iter().zip(self.weights.0.iter().cloned()).collect();
         tensors.push(("gain", DMatrix::from_element(1, 1, self.gain)));
         if let NormalisationStatistics::Training(statistics) = &self.statistics {
             tensors.push(("norm.mean", statistics.mean.clone()));
             tensors.push(("norm.variance", DMatrix::from_element(1, 1, statistics.variance)));
         }
-        matrices::write(path, header, &tensors)
+        matrices::to_bytes(header, &tensors)
     }
 }

@@ -34,6 +34,7 @@ use ptsm_signal::{Layout, TargetAccess, Unlabelled};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::classic::matrices::Matrices;
 use crate::decoder::{Decoder, FitSink, FittedDecoder, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::method::{Method, ModelFile};
@@ -86,7 +87,8 @@ fn decoder(settings: Value, normalised: Normalisation) -> Result<Box<dyn Decoder
 
 fn load(file: &ModelFile<'_>, device: &Device, normalised: Normalisation) -> Result<Box<dyn FittedDecoder>> {
     let settings = checked(file.settings.clone())?;
-    Ok(Box::new(FittedTsmNet::load(file.path, settings, normalised, file.layout, device)?))
+    let matrices = Matrices::new(file.path, file.bytes);
+    Ok(Box::new(FittedTsmNet::load(&matrices, settings, normalised, file.layout, device)?))
 }
 
 /// Whose statistics trials are normalised with.

@@ -9,6 +9,7 @@ mod common;
 mod cslp_ae;
 mod decoders;
 mod drawing;
+mod ensemble;
 mod fitting;
 mod golden;
 mod networks;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use ptsm_decode::ensemble::checkpoints;
 use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
@@ -116,6 +117,13 @@ impl FitItem {
     /// Where a fit that was cut short continues from.
     pub(super) fn checkpoint(&self, folder: &Path) -> PathBuf {
         folder.join(ITEMS).join(format!("{}.safetensors", self.key))
+    }
+
+    /// Takes away what a fit with these settings would continue from: of an ensemble one file for each member.
+    pub(super) fn remove_checkpoints(&self, folder: &Path, settings: &Value) {
+        for checkpoint in checkpoints(&self.checkpoint(folder), settings) {
+            let _ = std::fs::remove_file(checkpoint);
+        }
     }
 
     /// What came of it; none where it is still to be done. A file that is not what was written, as after a failing disk, counts as none.

@@ -143,7 +143,7 @@ impl Benchmark<'_> {
                 self.outcome(group, item, scores, features, (began, items.len())).write(item, self.folder)
             });
             // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
-            let _ = written.as_ref().map(|()| std::fs::remove_file(item.checkpoint(self.folder)));
+            let _ = written.as_ref().map(|()| item.remove_checkpoints(self.folder, &group.entry.settings));
             written.map_err(|error| {
                 failed = Some(error);
                 ptsm_decode::Error::Stopped

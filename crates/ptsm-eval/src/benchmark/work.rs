@@ -6,6 +6,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ptsm_decode::ensemble::checkpoints;
 use serde::{Deserialize, Serialize};
 
 use super::item::{FitItem, FitOutcome, FitScores};
@@ -166,9 +167,11 @@ impl WorkList {
 
     /// Takes away what fits that are done might have continued from: a process can be killed between writing an outcome and that.
     pub fn tidy(&self, folder: &Path) {
-        for (_, item) in self.items().filter(|(_, item)| item.checkpoint(folder).exists()) {
-            if item.is_scored(folder) {
-                let _ = std::fs::remove_file(item.checkpoint(folder));
+        for (stage, item) in self.items() {
+            let settings = &stage.entries[item.entry].settings;
+            let is_left = checkpoints(&item.checkpoint(folder), settings).iter().any(|path| path.exists());
+            if is_left && item.is_scored(folder) {
+                item.remove_checkpoints(folder, settings);
             }
         }
     }

@@ -116,15 +116,18 @@ struct StepTiming {
     first: Option<Instant>,
     /// Steps done since then, and steps of all fits together.
     steps: (usize, usize),
+    /// Steps done by then.
+    before: usize,
     over: bool,
 }
 
 impl Watch for StepTiming {
     fn progress(&mut self, p: &Progress<'_>) {
         match self.first {
-            None => self.first = Some(Instant::now()),
+            None => (self.first, self.before) = (Some(Instant::now()), p.step),
             Some(first) => {
-                self.steps.0 += 1;
+                // Members of an ensemble make theirs at once.
+                self.steps.0 = p.step.saturating_sub(self.before);
                 self.over = first.elapsed() > TRIAL / 5 && self.steps.0 >= 3 || first.elapsed() > TRIAL;
             }
         }
@@ -148,7 +151,7 @@ fn measure(
     env: &Env,
 ) -> Result<Option<Duration>> {
     let nowhere = std::env::temp_dir().join(format!("ptsm-estimate-{}", std::process::id()));
-    let mut watch = StepTiming { began: Instant::now(), first: None, steps: (0, 0), over: false };
+    let mut watch = StepTiming { began: Instant::now(), first: None, steps: (0, 0), before: 0, over: false };
     let benchmark = Benchmark {
         stage: &ready.stage,
         sets: ready.sets(),

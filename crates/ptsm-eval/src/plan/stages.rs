@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::splits::Protocol;
 use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{LoadedData, Source, SubjectIdentity, SubjectList};
+use ptsm_decode::ensemble;
 use ptsm_decode::registry::find;
 use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
 
@@ -13,6 +14,7 @@ use crate::benchmark::{DecoderEntry, Division, FitItem, Stage, StageTrials};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::input::{DataRequest, load};
+use crate::phrases;
 use crate::settings::{SettingChanges, seeds};
 
 /// Trials of one kind and who learns from them, before anything is read.
@@ -238,6 +240,12 @@ impl StagePlan<'_> {
         Ok((first, second))
     }
 
+    /// Whether the settings of all decoders make them ensembles.
+    fn asks_for_ensembles(&self) -> Result<bool> {
+        let all = SettingChanges::layered(&[&self.plan.set, &self.data.set])?;
+        Ok(ensemble::size(&all.value())? > 1)
+    }
+
     /// Every entry with all its settings. A variant that a decoder has no setting for is left out, and told.
     fn resolve(&self, layout: &Layout, env: &Env) -> Result<Vec<DecoderEntry>> {
         // A setting for all must fit somebody, if not among those who get these trials.
@@ -261,7 +269,20 @@ impl StagePlan<'_> {
                 Err(error) => return Err(error),
             };
             method.build(settings.clone())?;
-            entries.push(DecoderEntry { model: method.name.into(), variant: entry.name.clone(), settings });
+            let ensemble = phrases::ensemble(&settings);
+            if ensemble.is_none() && !method.random && self.asks_for_ensembles()? {
+                env.note(format!(
+                    "note: nothing in the fit of `{}` is random: it takes part as a single decoder, not as an ensemble",
+                    entry.model
+                ));
+            }
+            // A variant that says so itself has a name for it.
+            let variant = match (&entry.name, ensemble) {
+                (Some(name), Some(_)) if entry.set.contains_key(ensemble::KEY) => Some(name.clone()),
+                (Some(name), Some(ensemble)) => Some(format!("{name}, {ensemble}")),
+                (name, ensemble) => name.clone().or(ensemble),
+            };
+            entries.push(DecoderEntry { model: method.name.into(), variant, settings });
         }
         Ok(entries)
     }

@@ -13,6 +13,7 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::folder::MODELS;
 use crate::input::DataRequest;
+use crate::phrases;
 use crate::record::Record;
 use crate::score::{RecordContext, learning_curve};
 
@@ -128,6 +129,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
     for (seed, fitted) in &trained.decoders {
         env.check_cancelled()?;
         let context = RecordContext {
+            variant: phrases::ensemble(&trained.card.settings),
             precision: trained.file.precision.clone(),
             ..RecordContext::trained_on_others(
                 &input.name,

@@ -13,6 +13,7 @@ use super::trained::TrainedRun;
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::input::{DataRequest, PreparedData};
+use crate::phrases;
 use crate::record::Record;
 use crate::score::{RecordContext, learning_curve, score};
 
@@ -60,6 +61,7 @@ impl Evaluation {
     fn context(&self, seed: u64, target_access: TargetAccess) -> Result<RecordContext> {
         Ok(RecordContext {
             shown: find(&self.run.card.decoder)?.target_access,
+            variant: phrases::ensemble(&self.run.card.settings),
             precision: self.run.file.precision.clone(),
             ..RecordContext::trained_on_others(&self.data.name, &self.run.card.decoder, target_access, seed)
         })

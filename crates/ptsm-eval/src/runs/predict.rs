@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ptsm_decode::ensemble;
 use ptsm_decode::registry::find;
 use ptsm_signal::{TargetAccess, Trial};
 
@@ -20,6 +21,8 @@ pub struct Prediction {
     pub target_access: TargetAccess,
     /// The classes, in the order of the probabilities.
     pub classes: Vec<String>,
+    /// How many members each decoder has: more than 1 where they are ensembles.
+    pub ensemble: usize,
     /// The seeds of the decoders.
     pub seeds: Vec<u64>,
     /// Whose trial each is, and when.
@@ -54,6 +57,7 @@ pub fn predict(run: &Path, data: &DataRequest, env: &Env) -> Result<Prediction> 
     let access = access.iter().map(|(access, _)| *access).reduce(TargetAccess::and);
     Ok(Prediction {
         target_access: access.unwrap_or(run.card.target_access),
+        ensemble: ensemble::size(&run.card.settings)?,
         seeds: run.decoders.iter().map(|(seed, _)| *seed).collect(),
         trials: trials.info().copied().collect(),
         probabilities: mean.chunks(classes.len()).map(<[f32]>::to_vec).collect(),

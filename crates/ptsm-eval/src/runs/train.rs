@@ -11,9 +11,12 @@ use ptsm_data::SubjectList;
 use ptsm_data::check::Problem;
 use ptsm_decode::file::{self, ModelCard, Provenance};
 use ptsm_decode::registry::{Method, find};
-use ptsm_decode::{Decoder, EpochRecord, Fit, FittedDecoder, Job, Run, TrainingData};
+use ptsm_decode::{
+    Decoder, EnsembleMember, EpochRecord, Fit, FittedDecoder, Job, Run, TrainingData, ensemble,
+};
 use ptsm_io::atomic::replace;
-use ptsm_signal::{Layout, SubjectId, Subset};
+use ptsm_signal::{Layout, SubjectId, Subset, TargetAccess};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::file::{DataFile, DecoderSpec, RunFile, model_name};
@@ -23,6 +26,7 @@ use crate::error::{Error, ErrorContext, Result};
 use crate::folder::{Folder, LOG, MODELS};
 use crate::input::{DataRequest, PreparedData, SettingsRequest, load_training_data};
 use crate::null::balanced_accuracy_threshold;
+use crate::phrases;
 use crate::scores::Scores;
 use crate::settings::{TUNED_ON, without_null};
 
@@ -47,7 +51,9 @@ pub struct TrainingReport {
     pub model: String,
     /// Whether it converts trials rather than decoding them alone.
     pub converts: bool,
-    /// Parameters of each network.
+    /// How many members the decoder of each seed has: more than 1 of an ensemble.
+    pub ensemble: usize,
+    /// Parameters of the decoder of each seed; of an ensemble, of all members together.
     pub parameters: usize,
     /// All settings.
     pub settings: Value,
@@ -72,19 +78,47 @@ pub struct TrainingReport {
 }
 
 /// What came of one seed.
+#[derive(Clone, Debug, Serialize)]
 pub struct FitReport {
     /// The seed.
     pub seed: u64,
     /// The model's file.
     pub model: PathBuf,
-    /// The epoch that was kept, counted from 1.
+    /// The epoch that was kept, counted from 1; none of an ensemble.
     pub best_epoch: Option<usize>,
-    /// All epochs.
+    /// All epochs; of an ensemble, those of all members together.
     pub epochs: usize,
+    /// The members of an ensemble.
+    pub members: Vec<MemberReport>,
     /// Balanced accuracy on the validation subjects; none where there are none.
     pub validation_accuracy: Option<f64>,
     /// Whether that is no better than chance; none where there is no test.
     pub at_chance: Option<bool>,
+}
+
+/// What came of one member of an ensemble.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemberReport {
+    /// The seed it was trained with.
+    pub seed: u64,
+    /// The epoch that was kept, counted from 1.
+    pub best_epoch: Option<usize>,
+    /// All its epochs.
+    pub epochs: usize,
+    /// Balanced accuracy on the validation subjects; none where there are none.
+    pub validation_accuracy: Option<f64>,
+}
+
+impl FitReport {
+    /// Which epochs were kept: `epoch 7 of 12 kept`, or of an ensemble `epochs 7, 4, 9 of its 3 members kept`. None without epochs.
+    pub fn kept_epochs(&self) -> Option<String> {
+        if let Some(best) = self.best_epoch {
+            return Some(format!("epoch {best} of {} kept", self.epochs));
+        }
+        let best = self.members.iter().map(|member| member.best_epoch.map(|epoch| epoch.to_string()));
+        let best = best.collect::<Option<Vec<_>>>().filter(|best| !best.is_empty())?;
+        Some(format!("epochs {} of its {} members kept", best.join(", "), best.len()))
+    }
 }
 
 /// Trains a decoder, or goes on with it.
@@ -145,7 +179,9 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     folder.inner(MODELS)?;
     let checkpoint = |seed: u64| folder.join(&format!("checkpoint-{seed}.safetensors"));
-    if !seeds.iter().any(|&seed| checkpoint(seed).exists())
+    let checkpoints: Vec<PathBuf> =
+        seeds.iter().flat_map(|&seed| ensemble::checkpoints(&checkpoint(seed), &settings)).collect();
+    if !checkpoints.iter().any(|checkpoint| checkpoint.exists())
         && let Some(fits) = finished(&folder, &seeds, env)
     {
         env.note("this run is finished; nothing is left to do");
@@ -181,8 +217,8 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
         file::save(&folder.join(&model_name(fit.seed)), &*fit.fitted, &card)?;
     }
     // The models are there: what they were made from is not needed any more.
-    for checkpoint in seeds.iter().map(|&seed| checkpoint(seed)) {
-        if let Err(e) = std::fs::remove_file(&checkpoint)
+    for checkpoint in &checkpoints {
+        if let Err(e) = std::fs::remove_file(checkpoint)
             && e.kind() != std::io::ErrorKind::NotFound
         {
             env.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
@@ -204,10 +240,18 @@ impl TrainingReport {
         let needed = balanced_accuracy_threshold(&data.validation().class_counts(), ALPHA);
         let mut reports = vec![];
         for fit in fits {
-            let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));
-            let accuracy = match best.and_then(|e| e.validation_accuracy) {
-                // What converts has a readout of its own, fitted when training has ended; the scores of epochs are not of that.
-                Some(_) if method.converts => Some(balanced_accuracy(&*fit.fitted, data.validation())?),
+            let members: Vec<MemberReport> =
+                fit.members.iter().map(|member| of_member(fit, member)).collect();
+            let of_epoch = match members.first() {
+                Some(first) => first.validation_accuracy,
+                None => accuracy_at(fit.history.iter(), fit.best_epoch),
+            };
+            let accuracy = match of_epoch {
+                // What converts has a readout of its own, fitted when training has ended, and members decode together only then; the
+                // scores of epochs are not of that.
+                Some(_) if method.converts || !members.is_empty() => {
+                    Some(balanced_accuracy(&*fit.fitted, data.validation(), method.target_access)?)
+                }
                 of_epoch => of_epoch,
             };
             reports.push(FitReport {
@@ -215,6 +259,7 @@ impl TrainingReport {
                 model: args.out.join(model_name(fit.seed)),
                 best_epoch: fit.best_epoch,
                 epochs: fit.history.len(),
+                members,
                 validation_accuracy: accuracy,
                 at_chance: accuracy.filter(|_| needed.is_finite()).map(|accuracy| accuracy <= needed + 1e-12),
             });
@@ -222,6 +267,7 @@ impl TrainingReport {
         Ok(TrainingReport {
             model: method.name.into(),
             converts: method.converts,
+            ensemble: ensemble::size(settings)?,
             parameters: fits[0].fitted.parameters(),
             settings: settings.clone(),
             layout: data.train().layout().clone(),
@@ -234,6 +280,11 @@ impl TrainingReport {
             chance_threshold: needed,
             fits: reports,
         })
+    }
+
+    /// `eegnet`, `eegnet, ensemble of 3`
+    pub fn display_name(&self) -> String {
+        phrases::with_variant(&self.model, phrases::ensemble(&self.settings).as_deref())
     }
 
     /// Whether no seed is above chance on the validation subjects; none where there is no test.
@@ -299,8 +350,13 @@ fn finished(folder: &Folder, seeds: &[u64], env: &Env) -> Option<Vec<Fit>> {
     let history: Vec<EpochRecord> = log.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
     let fit = |&seed: &u64| {
         let (fitted, card) = file::load(&folder.join(&model_name(seed)), &env.device).ok()?;
-        let history = history.iter().filter(|e| e.seed == seed).cloned().collect();
-        Some(Fit { seed, fitted, history, best_epoch: card.provenance.best_epoch })
+        let Provenance { best_epoch, members, .. } = card.provenance;
+        let of = |seed: u64| history.iter().filter(move |e| e.seed == seed).cloned();
+        let history = match members.is_empty() {
+            true => of(seed).collect(),
+            false => members.iter().flat_map(|member| of(member.seed)).collect(),
+        };
+        Some(Fit { seed, fitted, history, best_epoch, members })
     };
     seeds.iter().map(fit).collect()
 }
@@ -327,12 +383,30 @@ fn card(
             trials: data.train().len(),
             seed: fit.seed,
             best_epoch: fit.best_epoch,
+            members: fit.members.clone(),
         },
     }
 }
 
-/// The balanced accuracy of a decoder on some subjects' trials; NaN where a class has none.
-fn balanced_accuracy(fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> Result<f64> {
+/// The balanced accuracy on the validation subjects after an epoch, counted from 1.
+fn accuracy_at<'a>(mut history: impl Iterator<Item = &'a EpochRecord>, epoch: Option<usize>) -> Option<f64> {
+    history.nth(epoch?.checked_sub(1)?)?.validation_accuracy
+}
+
+fn of_member(fit: &Fit, member: &EnsembleMember) -> MemberReport {
+    let history = fit.history.iter().filter(|e| e.seed == member.seed);
+    MemberReport {
+        seed: member.seed,
+        best_epoch: member.best_epoch,
+        epochs: history.clone().count(),
+        validation_accuracy: accuracy_at(history, member.best_epoch),
+    }
+}
+
+/// The balanced accuracy of a decoder on some subjects' trials, of whom it sees what its method may see; NaN where a class has none.
+fn balanced_accuracy(fitted: &dyn FittedDecoder, trials: &Subset<'_>, shown: TargetAccess) -> Result<f64> {
+    let adapted = fitted.with_target_access(trials, shown)?;
+    let fitted = adapted.as_deref().unwrap_or(fitted);
     let classes = trials.layout().classes.len();
     Ok(Scores::of(&trials.labels(), &fitted.probabilities(trials)?, classes, 0)?.balanced_accuracy)
 }

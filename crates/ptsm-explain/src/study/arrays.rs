@@ -24,7 +24,7 @@ pub fn write_masks(fitted: &dyn FittedDecoder, subjects: &Subset<'_>, path: &Pat
     if arrays.is_empty() {
         return Err(Error::request(
             "this decoder has no masks",
-            "leave `--masks` out, or train `ptsm`, `ptsm-paper` or one of their adversarial forms",
+            "leave `--masks` out, or train `ptsm`, `ptsm-paper` or one of their adversarial forms, without `--ensemble`",
         ));
     }
     let layout = subjects.layout();

@@ -97,6 +97,12 @@ fn facts(origin: &DecoderOrigin) -> Vec<[String; 2]> {
         let doi = if method.doi.is_empty() { String::new() } else { format!(", doi:{}", method.doi) };
         rows.insert(2, ["paper".into(), format!("{}{doi}", method.paper)]);
     }
+    if let Some(members) = phrases::ensemble(&card.settings) {
+        rows.insert(
+            1,
+            ["members".into(), format!("{members}, which decode together; the parameters are those of all")],
+        );
+    }
     if let Some(adapted) = &origin.adapted {
         rows.push([
             "adapted to".into(),

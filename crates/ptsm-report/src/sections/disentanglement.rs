@@ -15,6 +15,9 @@ pub(super) fn build(m: &Material) -> SectionContent {
         if folds.is_empty() {
             return SectionContent::missing(match m.origin.is_none() && m.layout.is_none() {
                 true => "No run was given, and the benchmark was made without `--features`.",
+                false if m.is_ensemble() => {
+                    "The members of an ensemble have features of their own, which differ; a run trained without `--ensemble` shows those of one decoder."
+                }
                 false => {
                     "This decoder has no features that can be looked at; PTSM, EEGNet, DANN and CSLP-AE have them."
                 }

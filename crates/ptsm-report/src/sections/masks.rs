@@ -13,13 +13,15 @@ use ptsm_eval::phrases;
 const UNIT: &str = "mask, 0 to 1";
 /// Maps of more classes would fill the page.
 const MOST_CLASSES: usize = 6;
+const ENSEMBLE: &str = "The members of an ensemble have masks of their own, which differ; a run trained without `--ensemble` shows those of one decoder.";
 
 pub(super) fn build(m: &Material) -> SectionContent {
     let Some(layout) = &m.layout else { return SectionContent::missing(NO_RUN) };
     let Some(findings) = m.masks.as_ref().filter(|findings| !findings.all.is_empty()) else {
-        return SectionContent::missing(
-            "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have them.",
-        );
+        return SectionContent::missing(match m.is_ensemble() {
+            true => ENSEMBLE,
+            false => "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have them.",
+        });
     };
     let task = m.truth.as_ref().map(Truth::task_channels);
     let draw = FigureContext { layout, truth: m.truth.as_ref(), task: task.as_deref() };

@@ -364,6 +364,11 @@ pub struct Material {
 }
 
 impl Material {
+    /// Whether the decoder is an ensemble, which has no values inside of its own.
+    fn is_ensemble(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| phrases::ensemble(&origin.card.settings).is_some())
+    }
+
     /// The same with what explaining the decoder found.
     pub fn explained(self, found: Explanation) -> Material {
         Material {
