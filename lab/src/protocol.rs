@@ -117,9 +117,9 @@ impl Model {
     /// The network for a batch size.
     pub(crate) fn build(&self, shape: TrialShape, batch: usize) -> ptsm_decode::Result<Network> {
         match self {
-            Model::Ptsm(config) => config.build(shape, batch),
-            Model::EegNet(config) => config.build(shape, batch),
-            Model::DeepConvNet(config) => config.build(shape, batch),
+            Model::Ptsm(config) => config.build(shape.batch(batch)),
+            Model::EegNet(config) => config.build(shape.batch(batch)),
+            Model::DeepConvNet(config) => config.build(shape.batch(batch)),
         }
     }
 }

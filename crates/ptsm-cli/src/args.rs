@@ -10,7 +10,8 @@ use ptsm::DeviceChoice;
 use ptsm::data::SubjectList;
 use ptsm::engine::Precision;
 use ptsm::eval::{
-    DataRequest, Protocol, SearchStrategy, SettingChanges, SettingsRequest, TaskOverride, Transfer,
+    DataRequest, Protocol, SearchStrategy, SettingChanges, SettingsRequest, SourceOnlyRequest, TaskOverride,
+    Transfer,
 };
 use ptsm::signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
 
@@ -191,6 +192,7 @@ const TRAIN: &str = "Examples:
   ptsm train --data trials.npz --model eegnet --ensemble 5 --out run
   ptsm train --data trials.npz --align euclidean --config my.toml --out run
   ptsm train --data trials.npz --subjects 1-14 --model dann --target 15 --out run
+  ptsm train --data physionet-mi --root eegmmidb --subjects 1-30 --source-only with=task=execution --out run
 
 Validation subjects are drawn from those given; a subject is never on two sides. The folder holds `run.toml` (everything resolved), `models/`, `log.jsonl`. Stopped or \
 killed, the same command continues where it was.
@@ -198,7 +200,7 @@ killed, the same command continues where it was.
 Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s, \
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
-A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `ensemble`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files, \
+A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `ensemble`, `align`, tables `[[source_only]]` (keys as of `--source-only`), `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files, \
 with `tuned_on` for the subjects who are not to be tested. Flags go over the \
 environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_PRECISION, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
@@ -256,7 +258,7 @@ one class is clearly more frequent. \
 session 1. A decoder with transductive target access gets the unlabelled trials of all units that are tested.
 
 A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units`, `shots` and `features` as the flags, `models`, `set` (settings of all decoders), tables `[[data]]` (`id`, `root`, \
-`with`, `subjects`, `protocol`, `set`), `[[variant]]` (`name`, `align`, `set`: every model in every variant), `[[entry]]` (`model`, `name`, `align`, `set`: one decoder in one way); \
+`with`, `subjects`, `protocol`, `set`), `[[data.source_only]]` (keys as of `--source-only`), `[[variant]]` (`name`, `align`, `source_only`, `set`: every model in every variant), `[[entry]]` (`model`, `name`, `align`, `source_only`, `set`: one decoder in one way); \
 `across = true` tests each data set with decoders of every other. Flags go over the file; what a data set or an entry sets itself stays. `ptsm presets paper-table-2` shows one.
 
 What comes of each fit is a file in `items/` as soon as it is there, named by all it depends on. Stopped, killed or changed, the command does what is not \
@@ -432,6 +434,9 @@ impl TaskArgs {
 pub(crate) struct SettingsArgs {
     #[command(flatten)]
     pub(crate) task: TaskArgs,
+    /// Source-only trials: trained on where their subject is, never validated or scored. Another task (`with=task=execution`), runs of the study (`units=r12`) or other data (`id=FILE.npz,cohort=other`); keys id, root, with, subjects, units, classes=A=B, cohort=same|other; may be repeated
+    #[arg(long, value_name = "KEY=VALUE,..")]
+    pub(crate) source_only: Vec<SourceOnlyRequest>,
     /// Settings in a TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -467,6 +472,7 @@ impl SettingsArgs {
             align: self.align.map(Into::into),
             seed: self.seed,
             seeds: self.seeds,
+            source_only: self.source_only.clone(),
         })
     }
 }

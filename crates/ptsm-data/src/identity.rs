@@ -32,6 +32,34 @@ impl SubjectIdentity {
     }
 }
 
+/// A label of a subject that can be compared with others and is not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LabelHash {
+    exact: String,
+    number: String,
+}
+
+impl LabelHash {
+    pub(crate) fn of(label: &str) -> LabelHash {
+        let is_number = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
+        // The last digit stays: `00` is `0`.
+        let zeros = label.bytes().take_while(|byte| *byte == b'0').count().min(label.len().saturating_sub(1));
+        let number = if is_number { &label[zeros..] } else { label };
+        let [exact, number] = [label, number].map(|text| short(blake3::hash(text.as_bytes())));
+        LabelHash { exact, number }
+    }
+
+    /// Equal where labels are.
+    pub(crate) fn exact(&self) -> &String {
+        &self.exact
+    }
+
+    /// Equal too where labels are the same number with other zeros in front.
+    pub(crate) fn as_number(&self) -> &String {
+        &self.number
+    }
+}
+
 /// Subjects by their trials: all that goes into a hash is where in each trial (channel and sample) the largest value is, whatever its
 /// sign.
 pub(crate) fn subject_identities(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, SubjectIdentity> {

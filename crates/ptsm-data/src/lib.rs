@@ -31,5 +31,5 @@ pub use own::{AddOptions, AddReport, EventCode, UnreadableFile, add_folder, add_
 /// The crate `ptsm-simulate`, whose settings and truth stand in [`Source::Simulated`] and [`LoadedData::truth`].
 pub use ptsm_simulate as simulate;
 pub use recordings::{Cache, LoadOptions, Recordings, map_stored_trials, store_trials};
-pub use source::{Source, SourceEntry, sources};
+pub use source::{CohortRelation, Source, SourceEntry, sources};
 pub use subjects::SubjectList;

@@ -62,6 +62,9 @@ pub struct Provenance {
     pub validation_subjects: usize,
     /// How many training trials there were.
     pub trials: usize,
+    /// How many of them were source-only: of further runs, tasks or people, trained on and nothing else.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub source_only_trials: usize,
     /// The seed.
     pub seed: u64,
     /// The epoch that was kept; none of an ensemble.
@@ -69,6 +72,10 @@ pub struct Provenance {
     /// The members of an ensemble.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<EnsembleMember>,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 #[derive(Deserialize)]

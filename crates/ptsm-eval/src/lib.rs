@@ -40,6 +40,7 @@ mod scores;
 pub mod settings;
 mod side;
 mod significance;
+mod source_only;
 mod splits;
 mod statistics;
 mod summary;
@@ -61,8 +62,9 @@ pub use fisher::fisher_quantile;
 pub use folder::{Folder, FolderInUse, LOG, MODELS};
 pub use folds::corrected_fold_p;
 pub use input::{
-    DataRequest, PreparedData, SettingsRequest, TaskOverride, TrainingSource, load, load_for_decoder,
-    load_training_data, load_with_pipeline, parse_pairs,
+    DataRequest, PreparedData, SettingsRequest, SourceOnlyInput, SourceOnlyRequest, SourceOnlySubjects,
+    TaskOverride, TrainingSource, load, load_for_decoder, load_training_data, load_with_pipeline,
+    load_with_source_only, parse_pairs,
 };
 pub use matrix::{Comparison, ComparisonMatrix, Contender, DataSetComparison};
 pub use metrics::{METRICS, Metric, metric};
@@ -77,6 +79,7 @@ pub use scores::{Scores, positive_class};
 pub use settings::SettingChanges;
 pub use side::Side;
 pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided_p, two_sided_p};
+pub use source_only::{SourceOnlyData, SourceOnlyTrials};
 pub use splits::{Protocol, Sources, Split, Transfer, Units};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, percentile};
 pub use summary::{Chance, Spread, StrictTest, SubjectSummary, Summary};

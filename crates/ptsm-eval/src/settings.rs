@@ -15,8 +15,20 @@ use crate::error::{Error, ErrorContext, Result};
 pub struct SettingChanges(Map<String, Value>);
 
 /// Keys of a configuration file that are not settings of a decoder.
-const OUTSIDE: [&str; 11] =
-    ["model", "data", "root", "with", "subjects", "paradigm", "symmetry", "seed", "seeds", "align", TUNED_ON];
+const OUTSIDE: [&str; 12] = [
+    "model",
+    "data",
+    "root",
+    "with",
+    "subjects",
+    "paradigm",
+    "symmetry",
+    "source_only",
+    "seed",
+    "seeds",
+    "align",
+    TUNED_ON,
+];
 /// The key of what subjects are recognised by on whom settings were tuned: they are not tested.
 pub const TUNED_ON: &str = "tuned_on";
 

@@ -238,7 +238,7 @@ pub use eval::runs::{
 pub use eval::tuning::TuneRequest;
 pub use eval::{
     BenchmarkResults, CacheFolder, Cancellation, DataRequest, Env, Error, Plan, PlanOverrides, PreparedData,
-    ProgressSink, Result, SettingChanges, SettingsRequest, TaskOverride,
+    ProgressSink, Result, SettingChanges, SettingsRequest, SourceOnlyRequest, TaskOverride,
 };
 pub use evaluate::{EvaluateRequest, EvaluationReport, evaluate};
 pub use export::{ExportFormat, ExportReport, ExportRequest, export};

@@ -138,7 +138,7 @@ fn show_so_far(results: &BenchmarkResults, session: &Session) -> anyhow::Result<
     let document = json!({
         "folder": results.folder, "records": collected.records, "summary": summaries, "comparisons": comparisons,
         "groups": groups, "published": results.published(&groups), "about": results.about(),
-        "mirroring": results.mirroring(),
+        "mirroring": results.mirroring(), "source_only": results.source_only(),
         "matrices": pairwise, "features": collected.readings,
         "failures": collected.failures, "missing": collected.missing,
         "at_chance": at_chance::of_decoders(&summaries),

@@ -1,7 +1,7 @@
 //! `ptsm train`
 
 use ptsm::eval::ALPHA;
-use ptsm::eval::phrases::{count, ids, mirroring, mirroring_json, percent, subject_count};
+use ptsm::eval::phrases::{mirroring, mirroring_json, percent};
 use ptsm::eval::runs::{TrainRequest, TrainingReport, train};
 use serde_json::json;
 
@@ -22,21 +22,8 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
 }
 
 fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow::Result<()> {
-    let mut text = format!(
-        "{}, {} parameters, trained on {} of {}",
-        report.display_name(),
-        report.parameters,
-        count(report.trials, "trial"),
-        subject_count(report.train_subjects.len()),
-    );
-    text += &match &report.validation_subjects {
-        none if none.is_empty() => "; no validation subjects held back".to_string(),
-        held => format!("; {} held back ({})", count(held.len(), "validation subject"), ids(held)),
-    };
-    if let Some(target) = report.target_trials {
-        text += &format!("; {} of the test subjects, unlabelled", count(target, "trial"));
-    }
-    text += "\n";
+    let mut text =
+        format!("{}, {} parameters, {}\n", report.display_name(), report.parameters, report.trained_on());
     if let Some(mirroring) = mirroring(&report.settings, &report.layout) {
         text += &format!("left-right mirroring: {mirroring}\n");
     }
@@ -63,6 +50,8 @@ fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow:
             "ensemble": report.ensemble,
             "parameters": report.parameters,
             "trials": report.trials,
+            "source_only_trials": report.source_only_trials,
+            "source_only": report.source_only,
             "train_subjects": report.train_subjects,
             "validation_subjects": report.validation_subjects,
             "paradigm": report.layout.task.paradigm,

@@ -15,6 +15,8 @@ mod data_quality;
 mod disk_full;
 mod downloading;
 mod earlier;
+#[path = "../../../ptsm-io/tests/shared/edf_made.rs"]
+mod edf_made;
 mod ensembles;
 mod exporting;
 mod held_back;
@@ -25,12 +27,16 @@ mod leakage;
 mod mirroring;
 mod own_arrays;
 mod own_recordings;
+#[path = "../../../ptsm-data/tests/sets/physionet_made.rs"]
+#[allow(dead_code)] // names of channels are all that is used of it
+mod physionet_made;
 mod presets;
 mod reporting;
 mod reporting_from_numbers;
 mod same_numbers;
 #[path = "../../../ptsm-data/tests/download/server.rs"]
 mod server;
+mod source_only;
 mod stopping;
 mod tuning;
 mod using;

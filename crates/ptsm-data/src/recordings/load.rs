@@ -18,7 +18,7 @@ use crate::findings::{
     within,
 };
 use crate::fingerprint::Fingerprint;
-use crate::identity::subject_identities;
+use crate::identity::{LabelHash, subject_identities};
 use crate::loaded::LoadedData;
 use crate::subjects::{SubjectList, choose};
 
@@ -107,12 +107,16 @@ impl Recordings {
                 .entry(item.subject)
                 .and_modify(|identity| contents.into_iter().for_each(|c| identity.is_in(c)));
         }
+        let label = |subject: &SubjectId| labels.get(subject).cloned().unwrap_or(subject.0.to_string());
+        let labels: BTreeMap<SubjectId, String> =
+            trials.subjects().into_iter().map(|subject| (subject, label(&subject))).collect();
         for (subject, identity) in &mut identities {
-            let number = subject.0.to_string();
-            identity.is_called(labels.get(subject).unwrap_or(&number), &self.set.study());
+            identity.is_called(&labels[subject], &self.set.study());
         }
+        let labels = labels.into_iter().map(|(subject, label)| (subject, LabelHash::of(&label))).collect();
         let duplicates = Duplicate::together(within(&trials, &sketches), exact);
         Ok(LoadedData {
+            labels,
             trials,
             pipeline,
             notes,

@@ -12,7 +12,7 @@ use crate::cohort::{epoch_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
 use crate::findings::{Duplicate, Problem, RecordingMeasures, measure_with, same_samples, sketches, within};
 use crate::fingerprint::Fingerprint;
-use crate::identity::{places, subject_identities};
+use crate::identity::{LabelHash, places, subject_identities};
 use crate::loaded::LoadedData;
 use crate::recordings::LoadOptions;
 use crate::recordings::load::findings;
@@ -115,7 +115,9 @@ impl Source {
         }
         let truth = Some(cohort.truth_in(trials.layout()));
         let sketches = sketches(&trials);
+        let labels = chosen.iter().map(|subject| (*subject, LabelHash::of(&subject.0.to_string()))).collect();
         Ok(LoadedData {
+            labels,
             trials,
             pipeline,
             notes,
@@ -187,9 +189,11 @@ impl Source {
         for (subject, hashes) in made_from {
             identities.entry(subject).and_modify(|identity| identity.hashes.extend(hashes));
         }
+        let labels = labels.into_iter().map(|(subject, label)| (subject, LabelHash::of(&label))).collect();
         let sketches = sketches(&trials);
         let duplicates = Duplicate::together(within(&trials, &sketches), exact);
         Ok(LoadedData {
+            labels,
             trials,
             pipeline,
             aligned,

@@ -1,9 +1,12 @@
 //! What `--data ID [--root DIR]` means.
 
+mod cohort_relation;
 mod load;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub use cohort_relation::CohortRelation;
 
 use crate::catalogue::DATA_SETS;
 use crate::cohort::{COHORT_FILE, read_cohort};

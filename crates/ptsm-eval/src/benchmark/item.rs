@@ -163,8 +163,15 @@ pub struct FitOutcome {
     pub together: usize,
     /// Trials that were trained on, without those of validation.
     pub trials: usize,
+    /// How many of them are source-only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub source_only: usize,
     /// Version of the program, device and threads.
     pub made_by: String,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 /// Scores, or why there are none.

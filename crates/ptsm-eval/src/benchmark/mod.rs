@@ -212,7 +212,9 @@ impl Benchmark<'_> {
                 "give `Benchmark` its `ask`",
             )
         })?;
-        ask(&*fit.fitted, group.training_data[&item.fold].train(), &tested).map(Some)
+        let train = group.training_data[&item.fold].train();
+        let train = self.sets.source_only.map_or(train.clone(), |further| further.of_study(train));
+        ask(&*fit.fitted, &train, &tested).map(Some)
     }
 
     fn outcome(
@@ -223,13 +225,15 @@ impl Benchmark<'_> {
         features: Option<FeatureFindings>,
         (began, together): (Instant, usize),
     ) -> FitOutcome {
+        let train = group.training_data[&item.fold].train();
         FitOutcome {
             key: item.key.clone(),
             scores,
             features,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,
-            trials: group.training_data[&item.fold].train().len(),
+            trials: train.len(),
+            source_only: self.sets.source_only.map_or(0, |further| further.count(train)),
             made_by: format!("ptsm {}, {}", env!("CARGO_PKG_VERSION"), self.device),
         }
     }

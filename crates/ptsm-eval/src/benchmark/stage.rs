@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::item::FitItem;
 use crate::error::{Error, Result};
+use crate::source_only::{SourceOnlyData, SourceOnlyTrials};
 use crate::splits::{Protocol, Sources, Split, Transfer, Units};
 
 /// A decoder that takes part.
@@ -55,6 +56,9 @@ pub struct Stage {
     /// Whether it is measured what the features of every fit tell of subjects.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub features: bool,
+    /// Trials that are only trained on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_only: Vec<SourceOnlyData>,
 }
 
 /// How training and test subjects are chosen.
@@ -117,12 +121,14 @@ pub struct StageTrials<'a> {
     pub training: &'a Trials,
     /// The test set, where it is another one.
     pub tested: Option<&'a Trials>,
+    /// The training set with trials that are only trained on, where there are some.
+    pub source_only: Option<&'a SourceOnlyTrials>,
 }
 
 impl<'a> StageTrials<'a> {
     /// One set for both.
     pub fn one(trials: &'a Trials) -> StageTrials<'a> {
-        StageTrials { training: trials, tested: None }
+        StageTrials { training: trials, tested: None, source_only: None }
     }
 
     pub(super) fn tested(&self) -> &'a Trials {
@@ -293,6 +299,10 @@ impl Stage {
         let data = |fold: &Fold| -> Result<TrainingData<'a>> {
             let train = some(fold.sources.train(sets.training), "training subjects")?;
             let validation = some(fold.sources.validation(sets.training), "validation subjects")?;
+            let (train, validation) = match sets.source_only {
+                Some(further) => further.join(&fold.sources, &train, &validation),
+                None => (train, validation),
+            };
             let data = TrainingData::new(train, validation)?;
             if !with_target {
                 return Ok(data);
@@ -309,4 +319,84 @@ pub(super) fn nothing_of(units: &Units, side: &str) -> Error {
         format!("the {side} have no trial of `{units}`"),
         "name sessions and runs the data have; `ptsm data show` lists them",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use ptsm_data::simulate::Cohort;
+    use serde_json::json;
+
+    use super::*;
+    use crate::source_only::SourceOnlyTrials;
+
+    /// What every decoder is given of every fold, with its own rule about validation subjects, one session and another.
+    #[test]
+    fn no_source_only_trial_of_a_validation_or_test_subject_is_given_to_a_decoder() {
+        let cohort = Cohort { subjects: 8, sessions: 2, runs: 1, trials: 6, seed: 3, ..Cohort::default() };
+        let source = ptsm_data::Source::Simulated { cohort: Box::new(cohort), note: None };
+        let loaded = source.load(None, None).unwrap();
+        let (study, further) = {
+            let of = |session| loaded.only(|trial| trial.session == session).unwrap().trials;
+            // A copy of everybody, and the same trials as somebody else's.
+            let mut further = of(2);
+            let others = further
+                .info()
+                .iter()
+                .map(|t| ptsm_signal::Trial { subject: SubjectId(t.subject.0 + 100), ..*t });
+            let others = Trials::new(further.layout().clone(), further.to_vec(), others.collect()).unwrap();
+            further.append(&others).unwrap();
+            (of(1), further)
+        };
+        let further = SourceOnlyTrials::new(&study, &further).unwrap();
+        let sets = StageTrials { source_only: Some(&further), ..StageTrials::one(&study) };
+        let entries = ["csp-lda", "eegnet", "dann"].map(|model| DecoderEntry {
+            model: model.into(),
+            variant: None,
+            settings: find(model).unwrap().settings(study.layout(), &json!({})).unwrap(),
+        });
+        for protocol in ["loso", "kfold:3", "fixed:1-3/4/5-7"] {
+            let stage = Stage {
+                data: loaded.name.clone(),
+                fingerprint: loaded.fingerprint.clone(),
+                layout: study.layout().clone(),
+                pipeline: loaded.pipeline.clone(),
+                trials_access: TargetAccess::Nothing,
+                division: Division::Within(protocol.parse().unwrap()),
+                transfers: vec![],
+                shots: vec![],
+                entries: entries.to_vec(),
+                seeds: vec![1],
+                precision: None,
+                features: false,
+                source_only: vec![],
+            };
+            for entry in &stage.entries {
+                let decoder = find(&entry.model).unwrap().build(entry.settings.clone()).unwrap();
+                let folds = stage.given_to(&*decoder, &stage.folds(sets).unwrap());
+                let target = decoder.learns_from_target();
+                let given = stage.training_data(&folds, sets, &Units::ALL, &[Units::ALL], target).unwrap();
+                for (fold, data) in given {
+                    let Fold { sources, test } = &folds[fold];
+                    for trial in data.train().info() {
+                        // Numbers from 101 are other people.
+                        let is_trained_on = sources.train_subjects().contains(&trial.subject);
+                        assert!(is_trained_on || (trial.subject.0 > 100 && trial.session == 2), "{trial:?}");
+                        assert!(!test.contains(&trial.subject), "{trial:?}");
+                    }
+                    assert!(data.validation().info().all(|t| t.session == 1), "{protocol}");
+                    assert_eq!(&data.validation().subjects(), sources.validation_subjects());
+                    let n = 6 * sources.train_subjects().len() + 6 * 8;
+                    assert_eq!(further.count(data.train()), n, "{protocol} {}", entry.model);
+                    // The unlabelled target is the study's.
+                    let sessions = data
+                        .target()
+                        .map(|t| t.sessions().all(|(s, session)| session == 1 && test.contains(&s)));
+                    assert_eq!(sessions, target.then_some(true));
+                }
+                stage.check_duplicates(sets, &[]).unwrap();
+                let items = stage.items(sets).unwrap();
+                assert!(items.iter().all(|item| item.test.iter().all(|subject| subject.0 < 100)));
+            }
+        }
+    }
 }

@@ -69,6 +69,8 @@ pub struct CollectedFit {
     pub together: usize,
     /// Trials that were trained on, without those of validation.
     pub trials: usize,
+    /// How many of them are source-only.
+    pub source_only: usize,
     /// Version of the program, device and threads.
     pub made_by: String,
 }
@@ -158,6 +160,7 @@ impl WorkList {
                 elapsed_s: outcome.elapsed_s,
                 together: outcome.together,
                 trials: outcome.trials,
+                source_only: outcome.source_only,
                 made_by: outcome.made_by,
             };
             collected.fits.insert(item.key.clone(), fit);

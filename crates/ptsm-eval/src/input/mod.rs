@@ -1,8 +1,11 @@
 //! Trials of a data set: which data, which subjects, prepared by which pipeline.
 
 mod load;
+mod source_only;
 
 pub use load::load;
+pub use source_only::{SourceOnlyInput, SourceOnlyRequest, SourceOnlySubjects};
+pub(crate) use source_only::{Study, separate};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,11 +14,12 @@ use ptsm_data::arrays::LabelHandling;
 use ptsm_data::check::Problem;
 use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::file::ModelCard;
-use ptsm_signal::{Alignment, Paradigm, Pipeline, SubjectId, Symmetry, TargetAccess, Trials};
+use ptsm_signal::{Alignment, Paradigm, Pipeline, SubjectId, Subset, Symmetry, TargetAccess, Trials};
 
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::settings::SettingChanges;
+use crate::source_only::SourceOnlyData;
 
 /// Which data, and which of their subjects.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,6 +86,18 @@ pub struct SettingsRequest {
     pub seed: Option<u64>,
     /// How many seeds.
     pub seeds: Option<usize>,
+    /// Trials that are only trained on.
+    pub source_only: Vec<SourceOnlyRequest>,
+}
+
+impl SettingsRequest {
+    /// The source-only trials that were asked for, else those of the settings.
+    pub fn source_only(&self) -> Result<Vec<SourceOnlyRequest>> {
+        match self.source_only.is_empty() {
+            true => Ok(self.changes.outside("source_only")?.unwrap_or_default()),
+            false => Ok(self.source_only.clone()),
+        }
+    }
 }
 
 impl From<SettingChanges> for SettingsRequest {
@@ -116,6 +132,8 @@ pub struct TrainingSource<'a> {
     pub name: &'a str,
     /// What was chosen about it.
     pub with: &'a BTreeMap<String, String>,
+    /// What was trained on besides.
+    pub source_only: &'a [SourceOnlyData],
 }
 
 /// Trials ready to be trained on or decoded: filtered, epoched, scaled and aligned.
@@ -140,6 +158,8 @@ pub struct PreparedData {
     pub truth: Option<ptsm_data::simulate::Truth>,
     /// What was chosen about the data set, every choice with its value.
     pub with: BTreeMap<String, String>,
+    /// Trials that are only trained on; they are not among `trials`.
+    pub source_only: Option<SourceOnlyInput>,
 }
 
 impl PreparedData {
@@ -175,7 +195,25 @@ impl PreparedData {
             excluded,
             truth,
             with,
+            source_only: None,
         })
+    }
+
+    /// Subjects with a recording in common, in source-only trials too.
+    pub fn all_duplicates(&self) -> Vec<Duplicate> {
+        let further = self.source_only.iter().flat_map(|further| &further.duplicates);
+        self.duplicates.iter().chain(further).cloned().collect()
+    }
+
+    /// How many trials of a training set are source-only.
+    pub fn source_only_trials(&self, train: &Subset<'_>) -> usize {
+        self.source_only.as_ref().map_or(0, |further| further.trials.count(train))
+    }
+
+    /// The subjects of a training set who are the study's.
+    pub fn train_subjects(&self, train: &Subset<'_>) -> BTreeSet<SubjectId> {
+        let own = self.source_only.as_ref().map(|further| further.trials.of_study(train).subjects());
+        own.unwrap_or_else(|| train.subjects())
     }
 
     /// The listed subjects among those whose trials are here. Ranges skip subjects that the data leave out on purpose.
@@ -198,6 +236,34 @@ pub fn load_training_data(
     load_with_pipeline(data, &pipeline, &task.or(changes)?, env)
 }
 
+/// The same with source-only trials, which are trained on beside them.
+pub fn load_with_source_only(
+    data: &DataRequest,
+    settings: &SettingsRequest,
+    env: &Env,
+) -> Result<PreparedData> {
+    let changes = &settings.changes;
+    let data = &data.or(changes)?;
+    let align = settings.align.or(changes.outside("align")?);
+    let pipeline = changes.pipeline(&data.source()?.pipeline()?, align)?;
+    prepare(data, &pipeline, &settings.task.or(changes)?, &settings.source_only()?, env)
+}
+
+/// Trials to learn from, by a pipeline, with source-only trials.
+pub(crate) fn prepare(
+    data: &DataRequest,
+    pipeline: &Pipeline,
+    task: &TaskOverride,
+    source_only: &[SourceOnlyRequest],
+    env: &Env,
+) -> Result<PreparedData> {
+    let source = data.source()?;
+    let loaded = load(&source, Some(pipeline), data.subjects.as_ref(), LabelHandling::Own, env)?;
+    let loaded = loaded.declare(task.paradigm, task.symmetry.clone())?;
+    let (study, source_only) = separate(Study { loaded, data }, source_only, true, env)?;
+    Ok(PreparedData { source_only, ..PreparedData::new(&source, study)? })
+}
+
 /// Trials to learn from, by a pipeline.
 pub fn load_with_pipeline(
     data: &DataRequest,
@@ -205,9 +271,7 @@ pub fn load_with_pipeline(
     task: &TaskOverride,
     env: &Env,
 ) -> Result<PreparedData> {
-    let source = data.source()?;
-    let loaded = load(&source, Some(pipeline), data.subjects.as_ref(), LabelHandling::Own, env)?;
-    PreparedData::new(&source, loaded.declare(task.paradigm, task.symmetry.clone())?)
+    prepare(data, pipeline, task, &[], env)
 }
 
 /// Trials for a decoder, prepared as those it was trained on. Labels are for scoring. What is declared about the task is what the
@@ -224,7 +288,7 @@ pub fn load_for_decoder(
         if labelled { LabelHandling::Classes(classes) } else { LabelHandling::Unlabelled(classes) };
     let source = as_trained(data, trained_on, env)?;
     let loaded = load(&source, Some(&card.pipeline), data.subjects.as_ref(), label_handling, env)?;
-    let input = PreparedData::new(&source, loaded)?;
+    let input = PreparedData::new(&source, without_source_only(loaded, trained_on, env)?)?;
     let trials = input.trials.with_task(card.layout.task.clone())?;
     let input = PreparedData { trials, ..input };
     let counts = input.trials.all().class_counts();
@@ -232,6 +296,24 @@ pub fn load_for_decoder(
         env.note(format!("note: these data have no trial of `{class}`, which the decoder knows"));
     }
     Ok(input)
+}
+
+/// Data without the sessions and runs that the decoder's study had for training only: they are scored in nobody.
+fn without_source_only(loaded: LoadedData, run: TrainingSource<'_>, env: &Env) -> Result<LoadedData> {
+    let taken: Vec<&SourceOnlyData> = run.source_only.iter().filter(|data| data.taken_out).collect();
+    if taken.is_empty() || loaded.name != run.name {
+        return Ok(loaded);
+    }
+    let kept = loaded.only(|trial| !taken.iter().any(|data| data.units.contains(trial)))?;
+    if kept.trials.is_empty() {
+        return Err(Error::request(
+            "all of these trials are of sessions and runs that the decoder had for training only",
+            "give data with other sessions and runs",
+        ));
+    }
+    let units: Vec<String> = taken.iter().map(|data| data.units.to_string()).collect();
+    env.note(format!("note: {} is source-only for this decoder and left out", units.join(", ")));
+    Ok(kept)
 }
 
 /// The source, with the choices the decoder was trained with where it is the same data set and nothing else is chosen.

@@ -9,14 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use super::slurm::SUBMITTED;
 use super::work::Work;
-use crate::benchmark::{Division, FitItem, WorkList, WorkMarker};
+use crate::benchmark::{Division, FitItem, StageTrials, WorkList, WorkMarker};
 use crate::env::Env;
 use crate::error::{Error, ErrorContext, Result};
 use crate::plan::PreparedStage;
+use crate::source_only::SourceOnlyTrials;
 
 const TASKS: &str = "tasks.json";
 /// The folder of trials that workers share.
 const TRIALS: &str = "trials";
+/// The part of a stage's trials that are only trained on.
+const SOURCE_ONLY: &str = "source-only";
 /// The folder of what workers say.
 pub(super) const LOGS: &str = "logs";
 
@@ -69,10 +72,16 @@ pub(super) fn share(work: &mut Work<'_>, tasks: &[FitGroup], folder: &Path, env:
         if !needed || shared(&work.list, stage, folder, None).is_ok() {
             continue;
         }
-        let PreparedStage { stage: known, training, tested } = work.prepare(stage, env)?;
+        let PreparedStage { stage: known, training, tested, source_only } = work.prepare(stage, env)?;
         store_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &training)?;
         if let Some(tested) = tested {
             store_trials(&file(folder, stage, "tested"), &name(&known.fingerprint, "tested"), &tested)?;
+        }
+        if let Some(further) = source_only {
+            let alone = further.alone();
+            let alone = alone.with_samples(alone.signals().flatten().copied().collect())?;
+            let name = name(&known.fingerprint, SOURCE_ONLY);
+            store_trials(&file(folder, stage, SOURCE_ONLY), &name, &alone)?;
         }
     }
     Ok(())
@@ -84,7 +93,7 @@ pub(super) fn shared(
     stage: usize,
     folder: &Path,
     node_cache: Option<&Path>,
-) -> Result<(Trials, Option<Trials>)> {
+) -> Result<SharedTrials> {
     let known = &list.stages[stage].0;
     let map = |part: &str| {
         let path = file(folder, stage, part);
@@ -99,7 +108,27 @@ pub(super) fn shared(
         })
     };
     let across = matches!(known.division, Division::Across { .. });
-    Ok((map("learnt")?, if across { Some(map("tested")?) } else { None }))
+    let training = map("learnt")?;
+    let source_only = match known.source_only.is_empty() {
+        true => None,
+        false => Some(SourceOnlyTrials::new(&training, &map(SOURCE_ONLY)?)?),
+    };
+    Ok(SharedTrials { training, tested: if across { Some(map("tested")?) } else { None }, source_only })
+}
+
+/// The trials of a stage, mapped.
+pub(super) struct SharedTrials {
+    training: Trials,
+    tested: Option<Trials>,
+    source_only: Option<SourceOnlyTrials>,
+}
+
+impl SharedTrials {
+    /// The trials, as a benchmark takes them.
+    pub(super) fn sets(&self) -> StageTrials<'_> {
+        let SharedTrials { training, tested, source_only } = self;
+        StageTrials { training, tested: tested.as_ref(), source_only: source_only.as_ref() }
+    }
 }
 
 /// The copy of a file of trials on this machine, made where there is none.
@@ -128,7 +157,7 @@ pub(super) fn clear(folder: &Path) {
     // Nothing but what we put there, also what a process left that was killed while it wrote.
     let trials = |name: &str| {
         let whole = unfinished_target(name).unwrap_or(name);
-        whole.ends_with("-learnt.trials") || whole.ends_with("-tested.trials")
+        ["learnt", "tested", SOURCE_ONLY].iter().any(|part| whole.ends_with(&format!("-{part}.trials")))
     };
     let logs = |name: &str| {
         (name.starts_with("task-") && name.ends_with(".log"))

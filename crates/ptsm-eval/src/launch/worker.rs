@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::tasks;
-use crate::benchmark::{Benchmark, FeatureReader, StageTrials, WorkList};
+use crate::benchmark::{Benchmark, FeatureReader, WorkList};
 use crate::env::Env;
 use crate::error::{Error, Result};
 
@@ -41,8 +41,8 @@ pub fn work(folder: &Path, args: &WorkerTask, reader: &FeatureReader, env: &Env)
             "give the same `--precision` as to the benchmark",
         ));
     }
-    let (training, tested) = tasks::shared(&list, task.stage, folder, args.node_cache.as_deref())?;
-    let sets = StageTrials { training: &training, tested: tested.as_ref() };
+    let shared = tasks::shared(&list, task.stage, folder, args.node_cache.as_deref())?;
+    let sets = shared.sets();
     let known: BTreeSet<String> = stage.items(sets)?.into_iter().map(|item| item.key).collect();
     if !keys.iter().all(|key| known.contains(*key)) {
         return Err(Error::request(

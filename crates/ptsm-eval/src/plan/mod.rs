@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::error::{Error, Result};
-use crate::input::{DataRequest, SettingsRequest};
+use crate::input::{DataRequest, SettingsRequest, SourceOnlyRequest};
 use crate::metrics::{METRICS, Metric, metric};
 use crate::phrases;
 use crate::settings::{self, TUNED_ON};
@@ -130,6 +130,9 @@ pub struct DataPlan {
     /// How its subjects are divided, over what the plan says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
+    /// Trials that are only trained on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub source_only: Vec<SourceOnlyRequest>,
     /// Settings for these data, `set.pipeline` among them.
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub set: Table,
@@ -145,6 +148,9 @@ pub struct VariantPlan {
     /// How the trials of each subject are aligned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align: Option<Alignment>,
+    /// `false` to leave out what the data have for training only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_only: Option<bool>,
     /// Settings, over those of the plan and of the data.
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub set: Table,
@@ -162,6 +168,9 @@ pub struct EntryPlan {
     /// How the trials of each subject are aligned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align: Option<Alignment>,
+    /// `false` to leave out what the data have for training only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_only: Option<bool>,
     /// Settings, over those of the plan and of the data.
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub set: Table,
@@ -219,7 +228,11 @@ impl Plan {
         let with = [given.outside("with")?.unwrap_or_default(), source.with.clone()].concat();
         let subjects = args.data.subjects.clone().or(given.outside("subjects")?);
         let task = args.settings.task.or(given)?;
+        let source_only = args.settings.source_only()?;
         for data in &mut self.data {
+            if !source_only.is_empty() {
+                data.source_only = source_only.clone();
+            }
             data.root = root.clone().or(data.root.take());
             data.with.extend(with.iter().cloned());
             data.subjects = subjects.clone().or(data.subjects.take());
@@ -321,6 +334,12 @@ impl Plan {
                 "name a second one with `[[data]]` in a file, or leave `across` out",
             ));
         }
+        if self.across && self.data.iter().any(|data| !data.source_only.is_empty()) {
+            return Err(Error::request(
+                "source-only trials cannot be trained on across data sets: of whom they are there, nothing tells",
+                "leave `across` or `source_only` out",
+            ));
+        }
         for name in self.metrics.iter().chain(self.paper.iter().map(|column| &column.metric)) {
             if metric(name).is_none() {
                 let known: Vec<&str> = METRICS.iter().map(|m| m.name).collect();
@@ -379,11 +398,12 @@ impl Plan {
         let plain = [VariantPlan::default()];
         let variants = if self.variant.is_empty() { &plain[..] } else { &self.variant };
         let crossed = variants.iter().flat_map(|variant| {
-            let VariantPlan { name, align, set } = variant;
+            let VariantPlan { name, align, source_only, set } = variant;
             let entry = |model: &String| EntryPlan {
                 model: model.clone(),
                 name: name.clone(),
                 align: *align,
+                source_only: *source_only,
                 set: set.clone(),
             };
             self.models.iter().map(entry)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::splits::Protocol;
 use ptsm_data::arrays::LabelHandling;
-use ptsm_data::{LoadedData, Source, SubjectIdentity, SubjectList};
+use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::ensemble;
 use ptsm_decode::registry::find;
 use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
@@ -13,9 +13,10 @@ use super::{DataPlan, EntryPlan, Plan};
 use crate::benchmark::{DecoderEntry, Division, FitItem, Stage, StageTrials};
 use crate::env::Env;
 use crate::error::{Error, Result};
-use crate::input::{DataRequest, load};
+use crate::input::{DataRequest, Study, load, separate};
 use crate::phrases;
 use crate::settings::{SettingChanges, seeds};
+use crate::source_only::SourceOnlyTrials;
 
 /// Trials of one kind and who learns from them, before anything is read.
 pub struct StagePlan<'a> {
@@ -24,6 +25,8 @@ pub struct StagePlan<'a> {
     /// The data set with the test subjects, where it is another one.
     tested: Option<&'a DataPlan>,
     pipeline: Pipeline,
+    /// Whether source-only trials are trained on.
+    source_only: bool,
     entries: Vec<EntryPlan>,
 }
 
@@ -35,12 +38,15 @@ pub struct PreparedStage {
     pub training: Trials,
     /// The trials to test, where they are of another data set.
     pub tested: Option<Trials>,
+    /// The trials to learn from with those that are only trained on, where there are some.
+    pub source_only: Option<SourceOnlyTrials>,
 }
 
 impl PreparedStage {
     /// The trials, as a benchmark takes them.
     pub fn sets(&self) -> StageTrials<'_> {
-        StageTrials { training: &self.training, tested: self.tested.as_ref() }
+        let PreparedStage { training, tested, source_only, .. } = self;
+        StageTrials { training, tested: tested.as_ref(), source_only: source_only.as_ref() }
     }
 
     /// Every fit.
@@ -66,9 +72,12 @@ impl Plan {
             for tested in others {
                 for entry in self.entries() {
                     let pipeline = self.changes(data, &entry)?.pipeline(&own, entry.align)?;
-                    let known = stages
-                        .iter_mut()
-                        .find(|s| s.data == data && s.tested == tested && s.pipeline == pipeline);
+                    let source_only = entry.source_only.unwrap_or(true);
+                    let alike = |s: &&mut StagePlan<'_>| {
+                        (s.data, s.tested, s.source_only) == (data, tested, source_only)
+                            && s.pipeline == pipeline
+                    };
+                    let known = stages.iter_mut().find(alike);
                     match known {
                         Some(stage) => stage.entries.push(entry),
                         None => {
@@ -77,6 +86,7 @@ impl Plan {
                                 data,
                                 tested,
                                 pipeline,
+                                source_only,
                                 entries: vec![entry],
                             });
                         }
@@ -100,11 +110,18 @@ impl Plan {
 impl StagePlan<'_> {
     /// Reads the trials and resolves every setting. What cannot work is refused here, before the first fit.
     pub fn prepare(&self, env: &Env) -> Result<PreparedStage> {
-        let (training, tested) = match self.tested {
-            None => (aligned(self.read(self.data, &self.pipeline, LabelHandling::Own, env)?)?, None),
+        let (training, tested, source_only) = match self.tested {
+            None => {
+                let (loaded, data) =
+                    (self.read(self.data, &self.pipeline, LabelHandling::Own, env)?, &request(self.data));
+                let requests = &self.data.source_only;
+                let (training, source_only) =
+                    separate(Study { loaded, data }, requests, self.source_only, env)?;
+                (aligned(training)?, None, source_only)
+            }
             Some(other) => {
                 let (training, tested) = self.common(other, env)?;
-                (aligned(training)?, Some(aligned(tested)?))
+                (aligned(training)?, Some(aligned(tested)?), None)
             }
         };
         let entries = self.resolve(training.trials.layout(), env)?;
@@ -128,10 +145,17 @@ impl StagePlan<'_> {
             seeds: self.plan.seeds()?,
             precision: env.precision.noted(),
             features: self.plan.features,
+            source_only: source_only.as_ref().map_or(vec![], |further| further.data.clone()),
         };
         let identities = named.identities.clone();
-        let duplicates = training.duplicates.clone();
-        let ready = PreparedStage { stage, training: training.trials, tested: tested.map(|t| t.trials) };
+        let further = source_only.iter().flat_map(|further| &further.duplicates);
+        let duplicates: Vec<Duplicate> = training.duplicates.iter().chain(further).cloned().collect();
+        let ready = PreparedStage {
+            stage,
+            training: training.trials,
+            tested: tested.map(|t| t.trials),
+            source_only: source_only.map(|further| further.trials),
+        };
         self.untuned(&ready, &identities)?;
         ready.stage.check_duplicates(ready.sets(), &duplicates)?;
         Ok(ready)
@@ -300,7 +324,10 @@ fn aligned(mut loaded: LoadedData) -> Result<LoadedData> {
 }
 
 fn source_of(data: &DataPlan) -> Result<Source> {
+    request(data).source()
+}
+
+fn request(data: &DataPlan) -> DataRequest {
     let subjects = data.subjects.clone();
     DataRequest { data: Some(data.id.clone()), root: data.root.clone(), with: data.with.clone(), subjects }
-        .source()
 }

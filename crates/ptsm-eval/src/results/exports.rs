@@ -168,11 +168,15 @@ fn provenance(list: &WorkList, collected: &CollectedResults) -> Value {
         for item in items {
             folds.insert(item.fold, &item.test);
         }
-        stages.push(json!({
+        let mut entry = json!({
             "data": stage.data, "fingerprint": stage.fingerprint, "protocol": stage.division.name(),
             "layout": stage.layout, "pipeline": stage.pipeline, "seeds": stage.seeds, "precision": stage.precision,
             "transfers": stage.transfers, "shots": stage.shots, "entries": stage.entries, "tested_by_fold": folds,
-        }));
+        });
+        if !stage.source_only.is_empty() {
+            entry["source_only"] = json!(stage.source_only);
+        }
+        stages.push(entry);
     }
     json!({
         "program": concat!("ptsm ", env!("CARGO_PKG_VERSION")),

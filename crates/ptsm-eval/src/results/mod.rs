@@ -4,19 +4,21 @@ mod exports;
 mod groups;
 mod pairwise;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ptsm_io::atomic::replace;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::benchmark::{CollectedResults, DecoderEntry, Stage, WorkList};
+use crate::benchmark::{CollectedResults, DecoderEntry, FitItem, Stage, WorkList};
 use crate::error::{Error, ErrorContext, Result};
 use crate::feature_tables;
 use crate::folder::BENCHMARK;
 use crate::phrases;
 use crate::plan::Plan;
 use crate::record::write_records;
+use crate::source_only::SourceOnlyData;
 use crate::summary::Summary;
 use crate::table::{Column, Table};
 use crate::tables::summaries_by;
@@ -131,9 +133,10 @@ impl BenchmarkResults {
         groups::left_over(&self.plan, groups)
     }
 
-    /// What a reader should know: what the plan says, and which decoders were trained on mirrored epochs.
+    /// What a reader should know: what the plan says, which decoders were trained on source-only trials, and which on mirrored epochs.
     pub fn about(&self) -> Vec<String> {
         let mut lines = self.plan.about.clone();
+        lines.extend(self.source_only().iter().map(ToString::to_string));
         for (stage, _) in &self.list.stages {
             let mirrored = stage.entries.iter().filter_map(|entry| {
                 Some((entry.display_name(), phrases::mirroring(&entry.settings, &stage.layout)?))
@@ -153,6 +156,24 @@ impl BenchmarkResults {
             }
         }
         lines
+    }
+
+    /// Which decoders were trained on source-only trials, and on how many.
+    pub fn source_only(&self) -> Vec<SourceOnlySummary> {
+        let stages = self.list.stages.iter().filter(|(stage, _)| !stage.source_only.is_empty());
+        let of = |(stage, items): &(Stage, Vec<FitItem>)| {
+            let fits = items.iter().filter_map(|item| self.collected.fits.get(&item.key));
+            let (used, all): (Vec<usize>, Vec<usize>) = fits.map(|fit| (fit.source_only, fit.trials)).unzip();
+            let range = |n: &[usize]| Some([*n.iter().min()?, *n.iter().max()?]);
+            SourceOnlySummary {
+                data: stage.data.clone(),
+                models: stage.entries.iter().map(DecoderEntry::display_name).collect(),
+                of: stage.source_only.clone(),
+                source_only_trials: range(&used),
+                trials: range(&all),
+            }
+        };
+        stages.map(of).collect()
     }
 
     /// Which decoders were trained on mirrored epochs, as data.
@@ -243,6 +264,45 @@ impl BenchmarkResults {
             }
         }
         table
+    }
+}
+
+/// Which source-only trials decoders of some data were trained on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SourceOnlySummary {
+    /// What the data are called that they were trained on besides, and tested on.
+    pub data: String,
+    /// What the decoders are called.
+    pub models: Vec<String>,
+    /// The source-only trials that are there.
+    pub of: Vec<SourceOnlyData>,
+    /// The fewest and the most of them that a fit was trained on; none before the first fit.
+    pub source_only_trials: Option<[usize; 2]>,
+    /// The fewest and the most trials that a fit was trained on, those among them.
+    pub trials: Option<[usize; 2]>,
+}
+
+/// A sentence for a reader.
+impl fmt::Display for SourceOnlySummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of: Vec<String> = self
+            .of
+            .iter()
+            .map(|data| {
+                let (trials, subjects) = (data.trials, data.subjects.len());
+                format!("{data}, {} of {}", phrases::count(trials, "trial"), phrases::subject_count(subjects))
+            })
+            .collect();
+        write!(f, "Source-only trials, {}: {}; ", self.data, of.join("; "))?;
+        let range = |[least, most]: [usize; 2]| match least == most {
+            true => most.to_string(),
+            false => format!("{least} to {most}"),
+        };
+        if let (Some(used), Some(all)) = (self.source_only_trials, self.trials) {
+            let models = self.models.join(", ");
+            write!(f, "{} of the {} training trials of each fit of {models}; ", range(used), range(all))?;
+        }
+        write!(f, "they neither validate nor are scored.")
     }
 }
 

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorContext, Result};
 use crate::folder::{BENCHMARK, Folder, MODELS, RUN};
 use crate::input::{PreparedData, TrainingSource};
 use crate::settings::without_null;
+use crate::source_only::SourceOnlyData;
 
 /// Everything that decides what a run computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct RunFile {
 impl DataFile {
     /// What reading other data for the decoder depends on.
     pub fn trained_on(&self) -> TrainingSource<'_> {
-        TrainingSource { name: &self.name, with: &self.with }
+        TrainingSource { name: &self.name, with: &self.with, source_only: &self.source_only }
     }
 }
 
@@ -140,6 +141,9 @@ pub struct DataFile {
     /// Hashes that those are recognised by.
     #[serde(rename = "target_who", default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target_hashes: BTreeSet<String>,
+    /// Trials that were only trained on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_only: Vec<SourceOnlyData>,
 }
 
 /// A decoder of a run.

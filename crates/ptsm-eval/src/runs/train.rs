@@ -24,11 +24,12 @@ use crate::chance::ALPHA;
 use crate::env::Env;
 use crate::error::{Error, ErrorContext, Result};
 use crate::folder::{Folder, LOG, MODELS};
-use crate::input::{DataRequest, PreparedData, SettingsRequest, load_training_data};
+use crate::input::{DataRequest, PreparedData, SettingsRequest, load_with_source_only};
 use crate::null::balanced_accuracy_threshold;
-use crate::phrases;
+use crate::phrases::{self, count, ids, subject_count};
 use crate::scores::Scores;
 use crate::settings::{TUNED_ON, without_null};
+use crate::source_only::SourceOnlyData;
 
 /// What is trained on whom.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +62,10 @@ pub struct TrainingReport {
     pub layout: Layout,
     /// Training trials.
     pub trials: usize,
+    /// How many of them are source-only.
+    pub source_only_trials: usize,
+    /// What those are.
+    pub source_only: Vec<SourceOnlyData>,
     /// Whose they are.
     pub train_subjects: BTreeSet<SubjectId>,
     /// Subjects held back to choose the epoch by.
@@ -129,7 +134,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     let method = find(&model)?;
     let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
     let data = DataRequest { subjects: together(&subjects, &args.target), ..args.data.clone() };
-    let input = load_training_data(&data, args.settings.align, &args.settings.task, changes, env)?;
+    let input = load_with_source_only(&data, &args.settings, env)?;
     let settings = changes.settings(method, input.trials.layout())?;
     let decoder = method.build(settings.clone())?;
     let target = target(args, method, &*decoder, &input)?;
@@ -139,15 +144,24 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
         true => Split::for_training(&learners, seeds[0])?,
         false => Sources::all(learners.clone())?,
     };
-    sources.check_duplicates(&input.duplicates, &target)?;
-    let mut data = TrainingData::new(sources.train(&input.trials), sources.validation(&input.trials))?;
+    sources.check_duplicates(&input.all_duplicates(), &target)?;
+    let (train, validation) = (sources.train(&input.trials), sources.validation(&input.trials));
+    let mut data = match &input.source_only {
+        None => TrainingData::new(train, validation)?,
+        Some(further) => {
+            let (train, validation) = further.trials.join(&sources, &train, &validation);
+            TrainingData::new(train, validation)?
+        }
+    };
     if !target.is_empty() {
         data = data.with_target(input.trials.of(&target).unlabelled());
     }
-    let hashes = |subjects: &BTreeSet<SubjectId>| {
+    let hashes = |subjects: &BTreeSet<SubjectId>| -> BTreeSet<String> {
         let identities = input.identities.iter().filter(|(subject, _)| subjects.contains(subject));
         identities.flat_map(|(_, identity)| identity.hashes.clone()).collect()
     };
+    let mut known = hashes(&learners);
+    known.extend(input.source_only.iter().flat_map(|further| further.subjects.hashes(&learners)).cloned());
 
     let file = RunFile {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -163,10 +177,11 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             align: input.pipeline.alignment,
             subjects: sources.train_subjects().clone(),
             validation: sources.validation_subjects().clone(),
-            hashes: hashes(&learners),
+            hashes: known,
             tuned_on: changes.outside(TUNED_ON)?.unwrap_or_default(),
             target_hashes: hashes(&target),
             target: target.clone(),
+            source_only: input.source_only.as_ref().map_or(vec![], |further| further.data.clone()),
         },
         adapted: None,
         models: vec![DecoderSpec { name: method.name.into(), settings: without_null(&settings) }],
@@ -272,7 +287,9 @@ impl TrainingReport {
             settings: settings.clone(),
             layout: data.train().layout().clone(),
             trials: data.train().len(),
-            train_subjects: data.train().subjects(),
+            source_only_trials: input.source_only_trials(data.train()),
+            source_only: input.source_only.as_ref().map_or(vec![], |further| further.data.clone()),
+            train_subjects: input.train_subjects(data.train()),
             validation_subjects: data.validation().subjects(),
             target_trials: data.target().map(|target| target.len()),
             findings: input.findings.clone(),
@@ -285,6 +302,29 @@ impl TrainingReport {
     /// `eegnet`, `eegnet, ensemble of 3`
     pub fn display_name(&self) -> String {
         phrases::with_variant(&self.model, phrases::ensemble(&self.settings).as_deref())
+    }
+
+    /// What was trained on whom, in words.
+    pub fn trained_on(&self) -> String {
+        let mut text = format!(
+            "trained on {} of {}",
+            count(self.trials, "trial"),
+            subject_count(self.train_subjects.len())
+        );
+        if !self.source_only.is_empty() {
+            let of: Vec<String> = self.source_only.iter().map(ToString::to_string).collect();
+            text += &format!("; {} of them source-only, of {}", self.source_only_trials, of.join(" and "));
+        }
+        text += &match self.validation_subjects.len() {
+            0 => "; no validation subjects held back".to_string(),
+            n => {
+                format!("; {} held back ({})", count(n, "validation subject"), ids(&self.validation_subjects))
+            }
+        };
+        if let Some(target) = self.target_trials {
+            text += &format!("; {} of the test subjects, unlabelled", count(target, "trial"));
+        }
+        text
     }
 
     /// Whether no seed is above chance on the validation subjects; none where there is no test.
@@ -378,9 +418,10 @@ fn card(
             version: env!("CARGO_PKG_VERSION").into(),
             data: input.name.clone(),
             fingerprint: input.fingerprint.clone(),
-            subjects: data.train().subjects().len(),
+            subjects: input.train_subjects(data.train()).len(),
             validation_subjects: data.validation().subjects().len(),
             trials: data.train().len(),
+            source_only_trials: input.source_only_trials(data.train()),
             seed: fit.seed,
             best_epoch: fit.best_epoch,
             members: fit.members.clone(),

@@ -13,7 +13,7 @@ use super::results::text;
 use crate::benchmark::{Benchmark, DecoderEntry, Division, FitScores, Stage, StageTrials};
 use crate::env::Env;
 use crate::error::{Error, Result};
-use crate::input::{DataRequest, PreparedData, TaskOverride, load_with_pipeline};
+use crate::input::{DataRequest, PreparedData, SourceOnlyRequest, SourceOnlySubjects, TaskOverride, prepare};
 use crate::metrics::Metric;
 use crate::phrases::{count, held_back_note};
 use crate::record::Record;
@@ -45,11 +45,15 @@ pub struct CandidateSet<'a> {
     data: DataRequest,
     /// What is declared about the task.
     task: TaskOverride,
+    /// Trials that are only trained on.
+    source_only: Vec<SourceOnlyRequest>,
     /// Ways to prepare trials, of which there is one unless that is tried.
     pipelines: Vec<Pipeline>,
     /// The last trials that were read, with the number of their pipeline.
     kept: Option<(usize, PreparedData)>,
     identities: BTreeMap<SubjectId, SubjectIdentity>,
+    /// Whose trials are trained on besides.
+    pub(super) source_only_subjects: SourceOnlySubjects,
     /// How subjects are divided in nested searches, without those whom the data leave out on purpose.
     pub nested: Option<Protocol>,
     name: String,
@@ -92,9 +96,11 @@ impl<'a> CandidateSet<'a> {
             all: vec![],
             data,
             task: args.settings.task.or(changes)?,
+            source_only: args.settings.source_only()?,
             pipelines,
             kept: None,
             identities: BTreeMap::new(),
+            source_only_subjects: SourceOnlySubjects::default(),
             nested: args.nested.clone(),
             name: String::new(),
         };
@@ -110,6 +116,8 @@ impl<'a> CandidateSet<'a> {
             layouts.push(input.trials.layout().clone());
             set.nested = set.nested.map(|protocol| protocol.skipping(&input.excluded)).transpose()?;
             (set.identities, set.name) = (input.identities.clone(), input.name.clone());
+            set.source_only_subjects =
+                input.source_only.as_ref().map(|further| further.subjects.clone()).unwrap_or_default();
             set.kept = Some((kind, input));
         }
         for (values, changes, kind) in changed {
@@ -176,7 +184,7 @@ impl<'a> CandidateSet<'a> {
     fn input(&mut self, kind: usize) -> Result<PreparedData> {
         match self.kept.take() {
             Some((known, input)) if known == kind => Ok(input),
-            _ => load_with_pipeline(&self.data, &self.pipelines[kind], &self.task, self.env),
+            _ => prepare(&self.data, &self.pipelines[kind], &self.task, &self.source_only, self.env),
         }
     }
 
@@ -194,6 +202,7 @@ impl<'a> CandidateSet<'a> {
             seeds: self.seeds.to_vec(),
             precision: self.env.device.precision().noted(),
             features: false,
+            source_only: input.source_only.as_ref().map_or(vec![], |further| further.data.clone()),
         }
     }
 
@@ -203,7 +212,7 @@ impl<'a> CandidateSet<'a> {
         let entry =
             DecoderEntry { model: self.method.name.into(), variant: None, settings: first.settings.clone() };
         let stage = self.stage(input, division.clone(), vec![entry]);
-        let held_back = held_back_note(&stage.training_subjects(StageTrials::one(&input.trials))?);
+        let held_back = held_back_note(&stage.training_subjects(sets(input))?);
         self.env.note(format!("note: {held_back}"));
         Ok(())
     }
@@ -231,13 +240,13 @@ impl<'a> CandidateSet<'a> {
                 }
                 let input = self.input(kind)?;
                 let stage = self.stage(&input, division.clone(), vec![]);
-                stage.check_duplicates(StageTrials::one(&input.trials), &input.duplicates)?;
+                stage.check_duplicates(sets(&input), &input.all_duplicates())?;
                 if rung.place.0 == 1 && kind == 0 {
                     self.say_held_back(&input, division)?;
                 }
                 let ground = SearchSetup {
                     stage: &stage,
-                    sets: StageTrials::one(&input.trials),
+                    sets: sets(&input),
                     device: &self.env.device,
                     folder: &self.args.out,
                     metric,
@@ -265,8 +274,8 @@ impl<'a> CandidateSet<'a> {
             DecoderEntry { model: self.method.name.into(), variant: None, settings: settings.clone() };
         let input = self.input(kind)?;
         let stage = self.stage(&input, Division::Within(protocol), vec![entry]);
-        let sets = StageTrials::one(&input.trials);
-        stage.check_duplicates(sets, &input.duplicates)?;
+        let sets = sets(&input);
+        stage.check_duplicates(sets, &input.all_duplicates())?;
         let (device, folder) = (&self.env.device, &self.args.out);
         let benchmark = Benchmark { stage: &stage, sets, device, folder, ask: None };
         benchmark.run(&|item| item.fold == fold, &mut self.env.watch_fits("tuning"))?;
@@ -291,4 +300,10 @@ impl<'a> CandidateSet<'a> {
         self.kept = Some((kind, input));
         Ok(records)
     }
+}
+
+/// The trials, as a benchmark takes them.
+fn sets(input: &PreparedData) -> StageTrials<'_> {
+    let source_only = input.source_only.as_ref().map(|further| &further.trials);
+    StageTrials { source_only, ..StageTrials::one(&input.trials) }
 }

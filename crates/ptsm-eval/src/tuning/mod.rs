@@ -118,12 +118,15 @@ pub fn search<T>(
     let before: BTreeSet<String> = changes.outside(TUNED_ON)?.unwrap_or_default();
     let folds = set.searches(args, &everybody, &before)?;
 
-    let request = json!({
+    let mut request = json!({
         "version": env!("CARGO_PKG_VERSION"), "model": method.name, "data": set.data_name(), "tried": args.tries,
         "search": results::display_name(args.search), "halving": args.halving, "metric": metric.name, "seeds": seeds,
         "nested": args.nested.as_ref().map(|p| p.to_string()), "develop": args.develop.as_ref().map(|d| d.to_string()),
         "given": changes.value(),
     });
+    if !args.settings.source_only.is_empty() {
+        request["source_only"] = json!(args.settings.source_only);
+    }
     let folder = {
         let request = toml::to_string(&without_null(&request))
             .while_doing(|| "the search cannot be written as TOML".into())?;

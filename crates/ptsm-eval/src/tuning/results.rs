@@ -131,6 +131,7 @@ impl TuningResults<'_> {
         for (_, subject) in self.candidates.identities().iter().filter(|(s, _)| found.subjects.contains(s)) {
             hashes.extend(subject.hashes.iter().cloned());
         }
+        hashes.extend(self.candidates.source_only_subjects.hashes(&found.subjects).cloned());
         // Everything the candidates had in common, too: the score is of that.
         let mut changes = self.args.settings.changes.of_decoder().put(TUNED_ON, json!(hashes));
         if let Some(align) = self.args.settings.align {

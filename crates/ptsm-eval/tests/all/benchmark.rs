@@ -39,6 +39,7 @@ fn a_subject_that_cannot_be_decoded_is_reported_before_training() {
         seeds: vec![1],
         precision: None,
         features: false,
+        source_only: vec![],
     };
     let error = stage.items(StageTrials::one(&trials)).unwrap_err();
     assert!(error.to_string().contains("1 trial of S06 in session 1"), "{error}");

@@ -37,6 +37,7 @@ fn csp_and_lda_decode_unseen_subjects_as_they_do_in_studies() {
         seeds: vec![1],
         precision: None,
         features: false,
+        source_only: vec![],
     };
     let sets = StageTrials::one(&loaded.trials);
     let device = (&Cpu::new().unwrap()).into();

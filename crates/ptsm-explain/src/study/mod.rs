@@ -207,6 +207,12 @@ impl<'a> Study<'a> {
         if self.request.nulls == 0 {
             return Ok(found);
         }
+        if !self.evaluation.run.file.data.source_only.is_empty() {
+            return Err(Error::request(
+                "this decoder was also trained on source-only trials, which a decoder of shuffled labels would lack",
+                "leave `--nulls` out",
+            ));
+        }
         let [train, validation] = self.training_and_validation();
         let card = &self.evaluation.run.card;
         let decoder = find(&card.decoder)?.build(card.settings.clone())?;

@@ -61,7 +61,12 @@ fn facts(origin: &DecoderOrigin) -> Vec<[String; 2]> {
         ],
         [
             "training subjects".into(),
-            format!("{}, {}", phrases::subject_count(from.subjects), phrases::count(from.trials, "trial")),
+            match (phrases::subject_count(from.subjects), phrases::count(from.trials, "trial")) {
+                (subjects, trials) if from.source_only_trials == 0 => format!("{subjects}, {trials}"),
+                (subjects, trials) => {
+                    format!("{subjects}, {trials}, {} of them source-only", from.source_only_trials)
+                }
+            },
         ],
         [
             "validation subjects held back".into(),
