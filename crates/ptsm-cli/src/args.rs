@@ -455,6 +455,9 @@ pub(crate) struct SettingsArgs {
     /// Train an ensemble of so many members for each seed, which decode together (1, a single decoder, without it)
     #[arg(long, value_name = "N")]
     pub(crate) ensemble: Option<usize>,
+    /// Recentre logits for each subject towards equally frequent classes: by all trials of a session without labels (transductive), or by those so far (`stream`); other frequencies with `--set frequencies=[0.7,0.3]`
+    #[arg(long, value_name = "TRIALS")]
+    pub(crate) recentre: Option<Recentre>,
     /// Alignment: re-centre each subject's trials by their mean covariance. Transductive (all their trials, unlabelled), or causal (those so far) with `-stream`
     #[arg(long, value_name = "METHOD")]
     pub(crate) align: Option<Align>,
@@ -468,7 +471,9 @@ impl SettingsArgs {
     pub(crate) fn request(&self) -> ptsm::Result<SettingsRequest> {
         Ok(SettingsRequest {
             task: self.task.request(),
-            changes: SettingChanges::read(self.config.as_deref(), &self.set)?.ensemble(self.ensemble),
+            changes: SettingChanges::read(self.config.as_deref(), &self.set)?
+                .ensemble(self.ensemble)
+                .recentring(self.recentre.map(Recentre::name)),
             align: self.align.map(Into::into),
             seed: self.seed,
             seeds: self.seeds,
@@ -590,7 +595,7 @@ pub(crate) struct ReportArgs {
     pub(crate) benchmark: Option<PathBuf>,
     /// Draw the report from the numbers that `--numbers` wrote, without data or decoder
     // Not in conflict with `--data` and `--root`: they may stand in the environment.
-    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["run", "with", "subjects", "benchmark", "shots", "steps", "rate", "no_guard", "nulls", "numbers"])]
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["run", "with", "subjects", "benchmark", "shots", "how", "steps", "rate", "prior", "no_guard", "nulls", "numbers"])]
     pub(crate) from: Option<PathBuf>,
     /// Also adapt to each subject with so many trials per class (few-shot), all scored on the same later trials
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -603,20 +608,64 @@ pub(crate) struct ReportArgs {
 
 #[derive(Args)]
 pub(crate) struct TuningArgs {
-    /// Training steps of the adaptation
+    /// What few-shot adaptation changes: the head, by a prior chosen on source subjects and in milliseconds; the personal masks, as in the PTSM paper; or every parameter
+    #[arg(long, value_name = "PART", default_value = "head")]
+    pub(crate) how: How,
+    /// Training steps of the adaptation of masks or of all
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub(crate) steps: usize,
-    /// Learning rate of the adaptation
+    /// Learning rate of the same
     #[arg(long, default_value_t = 1e-3, value_name = "RATE")]
     pub(crate) rate: f64,
-    /// Keep the adapted decoder even where leave-one-out finds no gain
+    /// How strongly the same draws parameters back to where they were: this times the rate is the part of the way in a step
+    #[arg(long, default_value_t = 30.0, value_name = "STRENGTH")]
+    pub(crate) prior: f64,
+    /// Keep the adapted masks or parameters even where trials that are left out in turn show no gain
     #[arg(long)]
     pub(crate) no_guard: bool,
 }
 
 impl From<&TuningArgs> for ptsm::decode::Adaptation {
     fn from(args: &TuningArgs) -> ptsm::decode::Adaptation {
-        ptsm::decode::Adaptation { steps: args.steps, rate: args.rate, guard: !args.no_guard }
+        ptsm::decode::Adaptation {
+            how: args.how.into(),
+            steps: args.steps,
+            rate: args.rate,
+            prior: args.prior,
+            guard: !args.no_guard,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Recentre {
+    Whole,
+    Stream,
+}
+
+impl Recentre {
+    fn name(self) -> &'static str {
+        match self {
+            Recentre::Whole => "whole",
+            Recentre::Stream => "stream",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum How {
+    Head,
+    Masks,
+    All,
+}
+
+impl From<How> for ptsm::decode::AdaptationWay {
+    fn from(how: How) -> ptsm::decode::AdaptationWay {
+        match how {
+            How::Head => ptsm::decode::AdaptationWay::Head,
+            How::Masks => ptsm::decode::AdaptationWay::Masks,
+            How::All => ptsm::decode::AdaptationWay::All,
+        }
     }
 }
 

@@ -239,21 +239,23 @@ impl Architecture for DeepConvNet {
         }
         let last = self.maps[self.maps.len() - 1];
         let places = windows.as_ref().map_or(g.shape(h)[2], |w| w.places);
+        // Of a trial as a whole; windows have each their own.
+        let features = if windows.is_none() { Some(g.flatten(h)?) } else { None };
         let logits = g.scoped("head", |g| -> Result<Id> {
             let n = last * places;
             // The reference's head is a convolution over all places at once: Glorot counts its taps on both sides.
             let init = Init::glorot(n, places * shape.classes);
             let w = weight(g, &[shape.classes, n], init, self.head_norm)?;
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
-            if windows.is_none() {
-                let h = g.flatten(h)?;
-                return Ok(g.linear(h, w, Some(b))?);
+            if let Some(features) = features {
+                return Ok(g.linear(features, w, Some(b))?);
             }
             let w = g.reshape(w, &[shape.classes, last, places])?;
             Ok(g.conv1d(h, w, Some(b), 1, Padding::Valid)?)
         })?;
         match windows {
-            None => Network::classifier(trials, g, logits, labels, self.label_smoothing),
+            None => Network::classifier(trials, g, logits, labels, self.label_smoothing)?
+                .with_values(trials, features.map(|features| ("features", features)).into_iter().collect()),
             Some(windows) => self.averaged(trials, g, logits, labels, windows.count),
         }
     }

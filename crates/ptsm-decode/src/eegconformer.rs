@@ -176,7 +176,7 @@ impl Architecture for EegConformer {
         for block in 0..self.depth {
             h = g.scoped(format!("block{}", block + 1), |g| self.block(g, h))?;
         }
-        let logits = g.scoped("head", |g| -> Result<Id> {
+        let (features, logits) = g.scoped("head", |g| -> Result<_> {
             let mut h = g.flatten(h)?;
             let dropouts = [self.dropout, self.last_dropout];
             for (i, (width, p)) in self.head.into_iter().zip(dropouts).enumerate() {
@@ -184,9 +184,10 @@ impl Architecture for EegConformer {
                 h = g.elu(h)?;
                 h = g.dropout(h, p)?;
             }
-            linear(g, "2", h, shape.classes)
+            Ok((h, linear(g, "2", h, shape.classes)?))
         })?;
-        Network::classifier(trials, g, logits, labels, self.label_smoothing)
+        Network::classifier(trials, g, logits, labels, self.label_smoothing)?
+            .with_values(trials, vec![("features", features)])
     }
 }
 

@@ -56,6 +56,7 @@ pub mod ensemble;
 mod error;
 pub mod fbcsp_lda;
 pub mod file;
+mod head_adaptation;
 pub mod layers;
 pub mod losses;
 pub mod mdm;
@@ -65,6 +66,7 @@ mod network;
 mod probabilities;
 pub mod ptsm;
 mod random;
+pub mod recentring;
 pub mod registry;
 pub mod sblest;
 pub mod settings;
@@ -77,12 +79,13 @@ pub mod xdawn_ts;
 
 pub use calibration::LogitCalibration;
 pub use decoder::{
-    Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember, EpochRecord, Fit,
+    Adaptation, AdaptationGuard, AdaptationWay, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember, EpochRecord, Fit,
     FitSink, FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
     calibration_split,
 };
 pub use deep::FittedNetwork;
 pub use error::{Error, Result};
+pub use head_adaptation::HeadPrior;
 pub use method::{Method, MethodBuilder, ModelFile};
 pub use mirror::Mirror;
 pub use network::{

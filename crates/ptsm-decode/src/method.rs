@@ -12,11 +12,12 @@ use serde_json::Value;
 
 use crate::classic::decoder::{Classic, FittedClassic};
 use crate::classic::matrices::Matrices;
-use crate::decoder::{Decoder, FittedDecoder};
+use crate::decoder::{AdaptationWay, Decoder, FittedDecoder};
 use crate::deep::FittedNetwork;
 use crate::ensemble::{self, Ensemble, FittedEnsemble};
 use crate::error::{Error, Result};
 use crate::network::Architecture;
+use crate::recentring::{self, FittedRecentred, Recentred, Recentring};
 use crate::settings::{from_value, merge, to_value};
 use crate::training::Recipe;
 
@@ -34,8 +35,8 @@ pub struct Method {
     pub differs: &'static str,
     /// What it sees of the test (target) subject, before any alignment.
     pub target_access: TargetAccess,
-    /// Whether a few labelled trials of a subject can adapt it.
-    pub adapts: bool,
+    /// How a few labelled trials of a subject can adapt it; none where they cannot.
+    pub adapts: &'static [AdaptationWay],
     /// Whether it can render trials of one subject as another's.
     pub converts: bool,
     /// Whether its fit depends on the seed.
@@ -84,7 +85,7 @@ impl Method {
             doi: "",
             differs: "",
             target_access: TargetAccess::Nothing,
-            adapts: false,
+            adapts: &[],
             converts: false,
             random,
             differentiable,
@@ -97,11 +98,11 @@ impl Method {
     pub const fn network<N: Architecture + DeserializeOwned + 'static>(
         defaults: fn(&Layout) -> Recipe,
     ) -> Method {
-        Method::unnamed(
-            MethodBuilder(Kind::Network { defaults, read: Recipe::from_settings::<N> }),
-            true,
-            true,
-        )
+        let kind = Kind::Network { defaults, read: Recipe::from_settings::<N> };
+        Method {
+            adapts: &[AdaptationWay::Head, AdaptationWay::All],
+            ..Method::unnamed(MethodBuilder(kind), true, true)
+        }
     }
 
     /// A closed-form fit in which nothing is random.
@@ -143,8 +144,21 @@ impl Method {
     /// The defaults with some changes laid over them. Every decoder in which something is random also has the setting
     /// [`ensemble`](mod@crate::ensemble), which stands there only where it is more than 1.
     pub fn settings(&self, layout: &Layout, changes: &Value) -> Result<Value> {
-        let (members, changes) = self.members(changes.clone())?;
-        Ok(ensemble::with_size(merge(&self.defaults(layout)?, &changes)?, members))
+        let (recentring, changes) = recentring::take(changes.clone())?;
+        let (members, changes) = self.members(changes)?;
+        let settings = merge(&self.defaults(layout)?, &changes)?;
+        Ok(recentring::with(ensemble::with_size(settings, members), &recentring))
+    }
+
+    /// What a decoder with these settings sees of the test (target) subject, before any alignment.
+    pub fn target_access_with(&self, settings: &Value) -> Result<TargetAccess> {
+        let recentring = Recentring::of(settings)?.map_or(TargetAccess::Nothing, |r| r.target_access());
+        Ok(self.target_access.and(recentring))
+    }
+
+    /// How a few labelled trials of a subject can adapt a decoder with these settings: a recentred one not at all.
+    pub fn adaptations(&self, settings: &Value) -> Result<&'static [AdaptationWay]> {
+        Ok(if Recentring::of(settings)?.is_some() { &[] } else { self.adapts })
     }
 
     /// How many members settings ask for, and the settings of each.
@@ -158,6 +172,15 @@ impl Method {
 
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
+        let (recentring, settings) = recentring::take(settings)?;
+        let decoder = self.build_members(settings)?;
+        Ok(match recentring {
+            Some(recentring) => Box::new(Recentred::new(decoder, recentring)),
+            None => decoder,
+        })
+    }
+
+    fn build_members(&self, settings: Value) -> Result<Box<dyn Decoder>> {
         match self.members(settings)? {
             (1, settings) => self.build_member(settings),
             (members, settings) => Ok(Box::new(Ensemble::new(self.build_member(settings)?, members)?)),
@@ -186,6 +209,15 @@ impl Method {
 
     /// A fitted decoder from its file.
     pub fn load(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
+        let (recentring, settings) = recentring::take(file.settings.clone())?;
+        let fitted = self.load_members(&ModelFile { settings: &settings, ..*file }, device)?;
+        Ok(match recentring {
+            Some(recentring) => Box::new(FittedRecentred::new(fitted, recentring)?),
+            None => fitted,
+        })
+    }
+
+    fn load_members(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
         let (members, settings) = self.members(file.settings.clone())?;
         if members == 1 {
             return self.load_member(file, device);

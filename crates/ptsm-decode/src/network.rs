@@ -309,6 +309,12 @@ impl Network {
         self.values.iter().chain(&self.losses).find(|(n, _)| *n == name).map(|(_, id)| *id)
     }
 
+    /// What the classes are told by, `[B, ..]`: the input of the last layer, where the network names it `features`, `task_features` or
+    /// `task_latents`. Few-shot adaptation of the head gives them weights of the subject's own.
+    pub fn task_features(&self) -> Option<Id> {
+        ["features", "task_features", "task_latents"].iter().find_map(|name| self.value(name))
+    }
+
     /// The training step: outputs are the total loss, then the parts in their order.
     pub fn step(&self, adam: Adam) -> StepSpec {
         let outputs = std::iter::once(self.total).chain(self.losses.iter().map(|(_, id)| *id)).collect();
@@ -326,17 +332,29 @@ impl Network {
         self.discriminators.iter().map(step).collect()
     }
 
-    /// The step of few-shot adaptation: running statistics are frozen and dropout is off.
-    pub fn adaptation_step(&self, adam: Adam) -> Result<StepSpec> {
-        let Some(objective) = self.adaptable.as_ref().filter(|objective| !objective.tensors.is_empty())
-        else {
+    /// The step of few-shot adaptation by gradients, and what it moves: running statistics are frozen and dropout is off. The loss is the
+    /// cross-entropy of the logits as they are now, with labels `shots`; with `everything` all parameters move, else what is personal.
+    pub fn adaptation_step(&mut self, adam: Adam, everything: bool) -> Result<(StepSpec, Vec<String>)> {
+        let personal = self.adaptable.as_ref().map_or(&[][..], |objective| &objective.tensors);
+        if !everything && personal.is_empty() {
             return Err(Error::Configuration(
-                "few-shot adaptation moves what is personal in a network, such as personal masks; this one has nothing of that kind"
+                "`--how masks` moves what is personal in a network, such as personal masks; this one has nothing of that kind; adapt its head (`--how head`) or all of it (`--how all`)"
                     .into(),
             ));
+        }
+        let moved = |i: usize| everything || personal.contains(&i);
+        let trainable = self.graph.tensors().iter().enumerate().filter(|(_, tensor)| tensor.trainable);
+        let names: Vec<String> =
+            trainable.filter(|(i, _)| moved(*i)).map(|(_, tensor)| tensor.name.clone()).collect();
+        let [batch, classes] = *self.graph.shape(self.logits) else {
+            unreachable!("logits are [B, K]")
         };
-        let (outputs, objectives) = (vec![objective.loss], vec![objective.clone()]);
-        Ok(StepSpec { mode: Mode::Infer, objectives, outputs, optimizer: adam.into() })
+        let labels = self.graph.labels("shots", &[batch], classes)?;
+        let loss = self.graph.scoped("loss", |g| g.cross_entropy(self.logits, labels, 0.0))?;
+        let objective = Objective::new(&self.graph, loss, |name| names.iter().any(|own| own == name));
+        let spec =
+            StepSpec { mode: Mode::Infer, objectives: vec![objective], outputs: vec![loss], optimizer: adam.into() };
+        Ok((spec, names))
     }
 }
 

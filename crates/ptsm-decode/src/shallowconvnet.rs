@@ -139,16 +139,17 @@ impl Architecture for ShallowConvNet {
         let h = g.clamp(h, LEAST_POWER, f64::INFINITY)?;
         let h = g.ln(h)?;
         let h = g.dropout(h, self.dropout)?;
+        let features = g.flatten(h)?;
         let logits = g.scoped("head", |g| -> Result<Id> {
-            let h = g.flatten(h)?;
-            let n = g.shape(h)[1];
+            let n = g.shape(features)[1];
             // The reference's head is a convolution over all places at once: Glorot counts its taps on both sides.
             let init = Init::glorot(n, n / f * shape.classes);
             let w = weight(g, &[shape.classes, n], init, self.head_norm)?;
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
-            Ok(g.linear(h, w, Some(b))?)
+            Ok(g.linear(features, w, Some(b))?)
         })?;
-        Network::classifier(trials, g, logits, labels, self.label_smoothing)
+        Network::classifier(trials, g, logits, labels, self.label_smoothing)?
+            .with_values(trials, vec![("features", features)])
     }
 }
 

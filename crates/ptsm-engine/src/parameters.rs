@@ -356,9 +356,8 @@ fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path, bytes: &[u8]) -> Resul
 }
 
 /// The names of the tensors in a safetensors file.
-pub fn tensor_names(path: &Path) -> Result<Vec<String>> {
-    let bytes = read(path)?;
-    Ok(parse(path, &bytes)?.names().into_iter().map(str::to_string).collect())
+pub fn tensor_names(path: &Path, bytes: &[u8]) -> Result<Vec<String>> {
+    Ok(parse(path, bytes)?.names().into_iter().map(str::to_string).collect())
 }
 
 /// The metadata of a safetensors file.

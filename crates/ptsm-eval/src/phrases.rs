@@ -1,5 +1,6 @@
 //! Numbers, names and sentences as people read them, without any layout.
 
+use ptsm_decode::recentring::{Recentring, RecentringTrials};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -128,6 +129,25 @@ fn distinct_name(summary: &Summary, among: &[Summary], name: String) -> String {
 pub fn ensemble(settings: &Value) -> Option<String> {
     let members = ptsm_decode::ensemble::size(settings).ok()?;
     (members > 1).then(|| format!("ensemble of {members}"))
+}
+
+/// `recentred`, from all settings of a decoder; none of one that is not.
+pub fn recentring(settings: &Value) -> Option<String> {
+    let recentring = Recentring::of(settings).ok()??;
+    let trials = match recentring.trials {
+        RecentringTrials::Whole => "recentred",
+        RecentringTrials::Stream => "recentred as a stream",
+    };
+    Some(match recentring.frequencies {
+        None => trials.to_string(),
+        Some(all) => format!("{trials} to {}", all.iter().map(f64::to_string).collect::<Vec<_>>().join(":")),
+    })
+}
+
+/// What tells a decoder from the single one, by all its settings: `ensemble of 3, recentred`.
+pub fn variant(settings: &Value) -> Option<String> {
+    let parts: Vec<String> = [ensemble(settings), recentring(settings)].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// A model with its variant, as it is called in tables.

@@ -90,6 +90,14 @@ impl SettingChanges {
         }
     }
 
+    /// The same for decoders that are recentred by these trials, where some are named.
+    pub fn recentring(self, trials: Option<&str>) -> SettingChanges {
+        match trials {
+            Some(trials) => self.put(ptsm_decode::recentring::KEY, trials.into()),
+            None => self,
+        }
+    }
+
     /// All of it as data.
     pub fn value(&self) -> Value {
         Value::Object(self.0.clone())

@@ -447,6 +447,12 @@ impl<'a> Unlabelled<'a> {
         self.0.signals()
     }
 
+    /// The same trials as a set of their own, for decoders: every label is that of the first class.
+    pub fn without_labels(&self) -> Result<Trials> {
+        let x = self.signals().flatten().copied().collect();
+        Trials::new(self.layout().clone(), x, self.0.info().map(|t| Trial { label: 0, ..*t }).collect())
+    }
+
     /// Whose each trial is, and of which session, in order.
     pub fn sessions(&self) -> impl ExactSizeIterator<Item = (SubjectId, u32)> + '_ {
         self.0.info().map(|trial| (trial.subject, trial.session))

@@ -158,9 +158,7 @@ fn context(name: &str, seed: u64) -> RecordContext {
     RecordContext::trained_on_others("simulated", name, TargetAccess::Nothing, seed)
 }
 
-/// The few-shot learning curve of every test subject with the first seed, and the guarded adaptation to the first of them in words.
-///
-/// The curve is without the guard: asking it at every point would adapt forty decoders for forty trials.
+/// The few-shot learning curve of every test subject with the first seed, and the adaptation to the first of them in words.
 fn adapt(ptsm: &DemoDecoder, test: &Subset<'_>, env: &Env) -> Result<(Vec<Record>, String)> {
     let fit = &ptsm.fits[0];
     let context = context("ptsm", fit.seed);
@@ -168,22 +166,22 @@ fn adapt(ptsm: &DemoDecoder, test: &Subset<'_>, env: &Env) -> Result<(Vec<Record
     let mut all = vec![];
     for subject in test.subjects() {
         env.check_cancelled()?;
-        let adaptation = Adaptation { guard: false, ..Adaptation::default() };
+        let adaptation = Adaptation::default();
         all.extend(learning_curve(&*fit.fitted, &of(subject), &SHOTS, &adaptation, &context)?.records);
     }
     let Some(&first) = test.subjects().first() else { return Ok((all, String::new())) };
     let curve = learning_curve(&*fit.fitted, &of(first), &[5], &Adaptation::default(), &context)?;
     let (before, after) = (&curve.records[0].scores, &curve.records[1].scores);
-    let kept = curve.adapted[0].1.guard.is_none_or(|g| g.kept);
+    let prior = fit.fitted.head_prior().unwrap_or_default();
     let note = format!(
         "{first} adapted with 5 trials of each class: {} % before, {} % after on {} later trials ({}).",
         percent(before.accuracy),
         percent(after.accuracy),
         after.n,
-        if kept {
-            "leave-one-out on the 10 found a gain, so the adapted masks are kept"
+        if prior.keeps_all() {
+            "the validation subjects gained nothing from such an adaptation, so the decoder stays as it was"
         } else {
-            "leave-one-out on the 10 found no gain, so the decoder stays as it was"
+            "the head is adapted as far as the validation subjects gained from it"
         }
     );
     Ok((all, note))

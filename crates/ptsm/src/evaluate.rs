@@ -56,7 +56,7 @@ pub struct EvaluationReport {
 pub fn evaluate(request: &EvaluateRequest, env: &Env) -> Result<EvaluationReport> {
     let evaluation = Evaluation::load(&request.run, &request.data, env)?;
     let scored = evaluation.scored_subjects(request.data.subjects.is_some())?;
-    let shots = evaluation.shots(&request.shots, &scored)?;
+    let shots = evaluation.shots(&request.shots, request.adaptation.how, &scored)?;
     let records = evaluation.records(&scored)?;
     let curve = evaluation.curve(&scored, &shots, &request.adaptation, env)?;
     let mut report = EvaluationReport {

@@ -136,7 +136,7 @@ fn about_run(
 ) -> Result<Material> {
     let evaluation = load_all_subjects(run, &request.data, env)?;
     let scored = evaluation.select_subjects(request.data.subjects.as_ref())?;
-    let shots = evaluation.shots(&request.shots, &scored)?;
+    let shots = evaluation.shots(&request.shots, request.adaptation.how, &scored)?;
     let records = evaluation.records(&scored)?;
     let curve = evaluation.curve(&scored, &shots, &request.adaptation, env)?;
     let explanations = explain_request(kinds, request.nulls);

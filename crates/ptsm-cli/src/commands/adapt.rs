@@ -5,7 +5,7 @@ use ptsm::eval::runs::{AdaptRequest, adapt};
 use serde_json::json;
 
 use super::Session;
-use crate::args::AdaptArgs;
+use crate::args::{AdaptArgs, How};
 
 pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let request = AdaptRequest {
@@ -21,9 +21,10 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let mut documents = vec![];
     for fit in &report.fits {
         let verdict = match fit.guard {
+            None if args.tuning.how == How::Head => "head adapted by the prior chosen on source subjects".to_string(),
             None => "adapted, without a guard".to_string(),
             Some(g) => format!(
-                "leave-one-out on the {} labelled trials: {} % before adaptation, {} % adapted; {}",
+                "{} labelled trials left out in turn: {} % before adaptation, {} % adapted; {}",
                 fit.calibration_trials,
                 percent(g.before_accuracy),
                 percent(g.tuned_accuracy),

@@ -39,7 +39,10 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             method.paper.to_string(),
             parameters.map_or("by the data".into(), |n| n.to_string()),
             method.target_access.to_string(),
-            if method.adapts { "yes" } else { "no" }.to_string(),
+            match method.adapts {
+                [] => "no".to_string(),
+                ways => ways.iter().map(|way| way.name()).collect::<Vec<_>>().join(", "),
+            },
         ]);
         documents.push(json!({
             "name": method.name,
@@ -48,7 +51,8 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             "doi": method.doi,
             "target_access": method.target_access,
             "parameters": parameters,
-            "adapts": method.adapts,
+            "adapts": !method.adapts.is_empty(),
+            "adaptation": method.adapts,
             "converts": method.converts,
             "mirroring": json!({
                 "declared": mirrored_share(&method.defaults(&declared)?),

@@ -8,25 +8,69 @@ use serde::{Deserialize, Serialize};
 use super::FittedDecoder;
 use crate::error::{Error, Result};
 
-/// How a decoder is tuned.
+/// What few-shot adaptation changes of a decoder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AdaptationWay {
+    /// What stands behind the network: the scale and offset of its logits, and weights of its features, with a prior that was chosen on
+    /// source subjects. The network stays as it is.
+    #[default]
+    Head,
+    /// The personal mask generators, as in the PTSM paper.
+    Masks,
+    /// Every parameter.
+    All,
+}
+
+impl AdaptationWay {
+    /// What a user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            AdaptationWay::Head => "head",
+            AdaptationWay::Masks => "masks",
+            AdaptationWay::All => "all",
+        }
+    }
+
+    /// Of files that do not say: they are of a program that knew no other way.
+    fn earlier() -> AdaptationWay {
+        AdaptationWay::Masks
+    }
+}
+
+impl std::fmt::Display for AdaptationWay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How a decoder is adapted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct Adaptation {
-    /// Steps over all calibration trials at once.
+    /// What changes.
+    #[serde(default = "AdaptationWay::earlier")]
+    pub how: AdaptationWay,
+    /// Steps over all calibration trials at once; the head needs none.
     pub steps: usize,
     /// Learning rate, constant.
     pub rate: f64,
-    /// Keep the decoder as it was where leave-one-out finds no gain.
+    /// How strongly what moves is drawn back to where it was: the part of the way that it goes back in a step is this times the rate. 0
+    /// for not at all.
+    #[serde(default)]
+    pub prior: f64,
+    /// Keep the decoder as it was where trials that are left out in turn show no gain. The head is not judged: without evidence its prior
+    /// keeps it.
     pub guard: bool,
 }
 
 impl Default for Adaptation {
     fn default() -> Adaptation {
-        Adaptation { steps: 50, rate: 1e-3, guard: true }
+        Adaptation { how: AdaptationWay::Head, steps: 50, rate: 1e-3, prior: 30.0, guard: true }
     }
 }
 
-/// What leave-one-out on the calibration trials found.
+/// What came of the calibration trials that were left out in turn, one of each class at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdaptationGuard {
     /// Accuracy as it was.
@@ -57,7 +101,7 @@ pub struct AdaptedDecoder {
     pub fitted: Box<dyn FittedDecoder>,
     /// Calibration trials.
     pub trials: usize,
-    /// What the guard found; none where it was switched off.
+    /// What the guard found; none where it was switched off, and of an adapted head.
     pub guard: Option<AdaptationGuard>,
 }
 

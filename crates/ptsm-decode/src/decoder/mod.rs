@@ -11,7 +11,8 @@ use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
 use crate::calibration::LogitCalibration;
 use crate::error::{Error, Result};
-pub use adaptation::{Adaptation, AdaptationGuard, AdaptedDecoder, calibration_split};
+use crate::head_adaptation::HeadPrior;
+pub use adaptation::{Adaptation, AdaptationGuard, AdaptationWay, AdaptedDecoder, calibration_split};
 pub use sensitivity::{DecoderOutput, OutputClass, Sensitivity};
 
 /// A decoder with its settings, ready to learn.
@@ -131,6 +132,11 @@ pub trait FittedDecoder: Send + Sync {
         Err(Error::Configuration(
             "this decoder has nothing to adapt; `ptsm models` says which have (\"few-shot\")".into(),
         ))
+    }
+
+    /// By how much the heads of subjects differ, as chosen on source subjects; none where it was not.
+    fn head_prior(&self) -> Option<HeadPrior> {
+        None
     }
 
     /// The trials as they might look if they were of the subject whose other trials are given, `[n, C, T]`, in the unit of those trials.

@@ -2,6 +2,7 @@
 
 mod convert;
 mod few_shot;
+mod head;
 mod predictor;
 mod sensitivity;
 
@@ -13,9 +14,10 @@ use ptsm_signal::{Layout, Subset};
 
 use crate::calibration::LogitCalibration;
 use crate::decoder::{
-    Adaptation, AdaptedDecoder, Decoder, DecoderOutput, FitSink, FittedDecoder, Job, Run, Sensitivity, Watch,
+    Adaptation, AdaptationWay, AdaptedDecoder, Decoder, DecoderOutput, FitSink, FittedDecoder, Job, Run, Sensitivity, Watch,
 };
 use crate::error::{Error, Result};
+use crate::head_adaptation::HeadPrior;
 use crate::mirror::Mirror;
 use crate::network::{Batches, Network, TrialBatch};
 use crate::probabilities::softmax;
@@ -41,17 +43,17 @@ impl Decoder for Recipe {
                     subjects: train.subjects().len(),
                     parameters,
                     mirror,
-                    calibrated: false,
+                    stages: LogitStages::default(),
                     device: run.device.clone(),
-                    predictor: Predictor::default(),
+                    predictors: Predictors::default(),
                 };
                 let mut fitted = if self.training.keep_subjects { network } else { network.released()? };
                 fitted.fit_readout(train)?;
+                let validation = jobs[job].data.validation();
                 if self.training.calibrate {
-                    fitted.calibrated(jobs[job].data.validation())
-                } else {
-                    Ok(fitted)
+                    fitted = fitted.calibrated(validation)?;
                 }
+                fitted.with_head_prior(validation)
             })?;
             done(job, fit)
         })
@@ -97,15 +99,44 @@ pub struct FittedNetwork {
     pub(crate) parameters: Parameters<f32>,
     /// What exchanges the sides of the head, where it sees every trial from both.
     mirror: Option<Mirror>,
-    /// Whether its logits go through a temperature and offsets.
-    calibrated: bool,
+    stages: LogitStages,
     pub(crate) device: Device,
-    predictor: Predictor,
+    predictors: Predictors,
+}
+
+/// Compiled programs of a network, which decoders that differ in their numbers alone share.
+#[derive(Clone, Default)]
+struct Predictors {
+    /// Its logits.
+    logits: Predictor,
+    /// Its logits and its features.
+    features: Predictor,
+    /// Logits of the copies whose heads are adapted.
+    adapted: Predictor,
+}
+
+/// What stands behind a network in its prediction graph and in its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LogitStages {
+    /// Its logits go through a temperature and offsets.
+    calibrated: bool,
+    /// It knows by how much subjects differ, for the adaptation of its head. Nothing that is computed depends on it.
+    head_prior: bool,
+    /// Its head is adapted to a subject.
+    head_shift: bool,
 }
 
 /// The temperature and the offsets of a calibrated network, as they are named in its file.
 const LOG_TEMPERATURE: &str = "calibration.log_temperature";
 const OFFSETS: &str = "calibration.offsets";
+/// By how much subjects differ, and what features are like in them.
+const HEAD_PRIOR: &str = "head_prior.deviations";
+const FEATURE_MEAN: &str = "head_prior.feature_mean";
+const FEATURE_SCALE: &str = "head_prior.feature_scale";
+/// What was added for one subject.
+const SHIFT_SCALE: &str = "head_shift.scale";
+const SHIFT_BIAS: &str = "head_shift.bias";
+const SHIFT_WEIGHT: &str = "head_shift.weight";
 
 impl FittedNetwork {
     /// Reads it back from a file whose header has been understood.
@@ -116,18 +147,24 @@ impl FittedNetwork {
         subjects: usize,
         device: &Device,
     ) -> Result<FittedNetwork> {
-        let calibrated = tensor_names(path)?.iter().any(|name| name == LOG_TEMPERATURE);
+        let names = tensor_names(path, bytes)?;
+        let is_there = |name: &str| names.iter().any(|own| own == name);
+        let stages = LogitStages {
+            calibrated: is_there(LOG_TEMPERATURE),
+            head_prior: is_there(HEAD_PRIOR),
+            head_shift: is_there(SHIFT_SCALE),
+        };
         let mirror = recipe.decoding_mirror(layout)?;
-        let network = build(&recipe, layout, subjects, (mirror.as_ref(), calibrated), 2)?;
+        let network = build(&recipe, layout, subjects, (mirror.as_ref(), stages), 2)?;
         Ok(FittedNetwork {
             parameters: Parameters::from_bytes(&network.graph, 0, path, bytes)?,
             recipe,
             layout: layout.clone(),
             subjects,
             mirror,
-            calibrated,
+            stages,
             device: device.clone(),
-            predictor: Predictor::default(),
+            predictors: Predictors::default(),
         })
     }
 
@@ -174,31 +211,44 @@ impl FittedNetwork {
         let exchanged = self.mirror.as_ref().map(|mirror| &mirror.classes[..]);
         let classes = self.layout.classes.len();
         let fitted = LogitCalibration::fit(&logits, &validation.labels(), classes, exchanged);
-        let calibrated = FittedNetwork { calibrated: true, predictor: Predictor::default(), ..self };
-        let mut parameters = Parameters::new(&calibrated.build(2)?.graph, &[0])?;
-        for tensor in calibrated.parameters.tensors() {
-            parameters.set(0, &tensor.name, calibrated.parameters.get(0, &tensor.name)?)?;
-        }
-        parameters.set(0, LOG_TEMPERATURE, &[fitted.temperature.ln() as f32])?;
         let offsets: Vec<f32> = fitted.offsets.iter().map(|&b| b as f32).collect();
-        parameters.set(0, OFFSETS, &offsets)?;
-        Ok(calibrated.with(parameters))
+        let stages = LogitStages { calibrated: true, ..self.stages };
+        self.with_stages(
+            stages,
+            &[(LOG_TEMPERATURE, &[fitted.temperature.ln() as f32]), (OFFSETS, &offsets)],
+        )
+    }
+
+    /// The same decoder with more behind its network.
+    fn with_stages(&self, stages: LogitStages, values: &[(&str, &[f32])]) -> Result<FittedNetwork> {
+        let staged = FittedNetwork { stages, predictors: Predictors::default(), ..self.clone() };
+        let mut parameters = Parameters::new(&staged.build(2)?.graph, &[0])?;
+        for tensor in self.parameters.tensors() {
+            parameters.set(0, &tensor.name, self.parameters.get(0, &tensor.name)?)?;
+        }
+        values.iter().try_for_each(|(name, values)| parameters.set(0, name, values))?;
+        Ok(FittedNetwork { parameters, ..staged })
     }
 
     /// The same network with other numbers.
     pub(crate) fn with(&self, parameters: Parameters<f32>) -> FittedNetwork {
-        FittedNetwork { parameters, predictor: Predictor::default(), ..self.clone() }
+        FittedNetwork { parameters, ..self.clone() }
     }
 
     /// The network for so many trials at once: all that lies between a trial and its logits.
     pub(crate) fn build(&self, trials: usize) -> Result<Network> {
-        build(&self.recipe, &self.layout, self.subjects, (self.mirror.as_ref(), self.calibrated), trials)
+        build(&self.recipe, &self.layout, self.subjects, (self.mirror.as_ref(), self.stages), trials)
     }
 
     /// Logits `[n, K]`.
     fn logits(&self, trials: &Subset<'_>) -> Result<Vec<f32>> {
         self.layout.expect(trials.layout())?;
-        self.predictor.logits(trials, &self.parameters, &self.device, |size| self.build(size))
+        let logits = |size: usize| {
+            let network = self.build(size)?;
+            Ok((network.graph, [network.logits]))
+        };
+        let [logits] = self.predictors.logits.values(trials, &self.parameters, &self.device, logits)?;
+        Ok(logits)
     }
 }
 
@@ -207,14 +257,50 @@ fn build(
     recipe: &Recipe,
     layout: &Layout,
     subjects: usize,
-    (mirror, calibrated): (Option<&Mirror>, bool),
+    (mirror, stages): (Option<&Mirror>, LogitStages),
     trials: usize,
 ) -> Result<Network> {
     let mut network = recipe.network.build(TrialBatch { mirror, ..shape(layout, subjects).batch(trials) })?;
-    if calibrated {
+    if stages.calibrated {
         network.logits = calibration(&mut network.graph, network.logits)?;
     }
+    let features = network.task_features();
+    if stages.head_prior {
+        head_prior(&mut network.graph, features)?;
+    }
+    if stages.head_shift {
+        network.logits = head_shift(&mut network.graph, network.logits, features)?;
+    }
     Ok(network)
+}
+
+/// Numbers of a value for each trial.
+fn width(g: &Graph, id: Id) -> usize {
+    g.shape(id)[1..].iter().product()
+}
+
+/// What the adaptation of the head goes by: nothing that is computed depends on it.
+fn head_prior(g: &mut Graph, features: Option<Id>) -> Result<()> {
+    g.statistic(HEAD_PRIOR, &[3], Init::Constant(0.0))?;
+    if let Some(features) = features {
+        let width = width(g, features);
+        g.statistic(FEATURE_MEAN, &[width], Init::Constant(0.0))?;
+        g.statistic(FEATURE_SCALE, &[width], Init::Constant(1.0))?;
+    }
+    Ok(())
+}
+
+/// `s z + b + W phi`
+fn head_shift(g: &mut Graph, logits: Id, features: Option<Id>) -> Result<Id> {
+    let classes = g.shape(logits)[1];
+    let scale = g.statistic(SHIFT_SCALE, &[1], Init::Constant(1.0))?;
+    let bias = g.statistic(SHIFT_BIAS, &[classes], Init::Constant(0.0))?;
+    let scaled = g.mul(logits, scale)?;
+    let Some(features) = features else { return Ok(g.add(scaled, bias)?) };
+    let flat = g.flatten(features)?;
+    let weight = g.statistic(SHIFT_WEIGHT, &[classes, width(g, flat)], Init::Constant(0.0))?;
+    let own = g.linear(flat, weight, Some(bias))?;
+    Ok(g.add(scaled, own)?)
 }
 
 /// `(z - b) / T`
@@ -259,7 +345,19 @@ impl FittedDecoder for FittedNetwork {
 
     fn adapt(&self, calibration: &Subset<'_>, adaptation: &Adaptation) -> Result<AdaptedDecoder> {
         self.layout.expect(calibration.layout())?;
-        few_shot::adapt(self, calibration, adaptation)
+        if self.stages.head_shift {
+            return Err(Error::Configuration(
+                "this decoder is adapted to a subject already; adapt the one it was made from".into(),
+            ));
+        }
+        match adaptation.how {
+            AdaptationWay::Head => head::adapt(self, calibration),
+            AdaptationWay::Masks | AdaptationWay::All => few_shot::adapt(self, calibration, adaptation),
+        }
+    }
+
+    fn head_prior(&self) -> Option<HeadPrior> {
+        self.stages.head_prior.then(|| self.own_head_prior()).and_then(Result::ok)
     }
 
     fn convert(&self, trials: &Subset<'_>, subject: &Subset<'_>) -> Result<Vec<f32>> {

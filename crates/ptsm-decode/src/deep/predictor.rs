@@ -6,27 +6,27 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptsm_engine::{Device, Feed, Mode, Parameters, Program};
+use ptsm_engine::{Device, Feed, Graph, Id, Mode, Parameters, Program};
 use ptsm_signal::Subset;
 
 use crate::error::Result;
-use crate::network::Network;
 use crate::training::{INFERENCE_BATCH, padded, signals};
 
-/// Compiled programs that nobody uses just now, by the number of trials they take.
+/// Compiled programs that nobody uses just now, by the number of trials they take. All are of one graph and have the same outputs; whose
+/// parameters they are run with is the caller's affair, so that decoders which differ in their numbers alone share them.
 #[derive(Clone, Default)]
 pub(super) struct Predictor(Arc<Mutex<HashMap<usize, Vec<Program<f32>>>>>);
 
 impl Predictor {
-    /// Logits `[n, K]` of trials.
-    pub(super) fn logits(
+    /// Values of trials, `[n, ..]` each; `build` makes the graph for so many trials and says which of its values.
+    pub(super) fn values<const N: usize>(
         &self,
         trials: &Subset<'_>,
         parameters: &Parameters<f32>,
         device: &Device,
-        build: impl Fn(usize) -> Result<Network>,
-    ) -> Result<Vec<f32>> {
-        let mut all = vec![];
+        build: impl Fn(usize) -> Result<(Graph, [Id; N])>,
+    ) -> Result<[Vec<f32>; N]> {
+        let mut all = [const { vec![] }; N];
         for rows in trials.rows().chunks(INFERENCE_BATCH) {
             let (size, padded) = match rows {
                 [one] => (1, vec![*one as u32]),
@@ -35,13 +35,15 @@ impl Predictor {
             let mut program = match self.take(size) {
                 Some(program) => program,
                 None => {
-                    let network = build(size)?;
-                    Program::new(&network.graph, Mode::Infer, &[network.logits], 1, device)?
+                    let (graph, outputs) = build(size)?;
+                    Program::new(&graph, Mode::Infer, &outputs, 1, device)?
                 }
             };
             program.run(parameters, &[("x", Feed::Slices(&signals(trials.set(), &padded)))])?;
-            let logits = program.output(parameters, 0, 0);
-            all.extend_from_slice(&logits[..logits.len() / size * rows.len()]);
+            for (i, all) in all.iter_mut().enumerate() {
+                let values = program.output(parameters, 0, i);
+                all.extend_from_slice(&values[..values.len() / size * rows.len()]);
+            }
             self.idle(|programs| programs.entry(size).or_default().push(program));
         }
         Ok(all)

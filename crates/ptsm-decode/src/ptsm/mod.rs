@@ -31,6 +31,7 @@ use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
 use ptsm_signal::Layout;
 
 use crate::augment::Augment;
+use crate::decoder::AdaptationWay;
 use crate::error::{Error, Result};
 use crate::layers::{linear, weighted};
 use crate::losses::{self, Mask};
@@ -48,7 +49,7 @@ pub const PTSM: Method = Method {
     differs: "Pooled after each layer, left-right mirroring, and bounded forms of the losses that are unbounded or scale with the trial's \
               size. What the paper leaves open is chosen: masks made from log-variances (space) and a two-layer convolution (time), fused \
               by learnable scalars, and supervised NT-Xent for the contrast.",
-    adapts: true,
+    adapts: &[AdaptationWay::Head, AdaptationWay::Masks, AdaptationWay::All],
     ..Method::network::<Ptsm>(|layout| Recipe {
         augment: mirroring(layout),
         ..Recipe::new(Ptsm::pooled_after_each_layer())
@@ -62,7 +63,7 @@ pub const PTSM_PAPER: Method = Method {
     paper: "Jing et al., AAAI 2026",
     differs: "What the paper leaves open is chosen as for `ptsm`. Sums are weighed so that they do not grow with the size of the trial and \
               of the batch.",
-    adapts: true,
+    adapts: &[AdaptationWay::Head, AdaptationWay::Masks, AdaptationWay::All],
     ..Method::network::<Ptsm>(|layout| {
         let mut ptsm = Ptsm { literal: true, ..Ptsm::default() };
         let training = Training::default();

@@ -2,7 +2,7 @@
 
 use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::registry::{METHODS, Method, find};
-use ptsm_decode::{Adaptation, DecoderOutput, Error, FittedDecoder, NoWatch, OutputClass, calibration_split};
+use ptsm_decode::{Adaptation, AdaptationWay, DecoderOutput, Error, FittedDecoder, NoWatch, OutputClass, calibration_split};
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, SubjectId, TargetAccess, Trial, Trials};
 use rand::RngExt;
@@ -61,9 +61,12 @@ fn every_decoder_keeps_the_contract() {
             assert_eq!(alone, p[2 * i..2 * i + 2], "{}", method.name);
         }
         // It can do what it declares, and refuses the rest.
-        let adaptation = Adaptation { steps: 1, guard: false, ..Adaptation::default() };
-        let adapted = fits[0].fitted.adapt(&calibration_split(&unseen, 2).unwrap().0, &adaptation);
-        assert_eq!(adapted.is_ok(), method.adapts, "{}", method.name);
+        for how in [AdaptationWay::Head, AdaptationWay::Masks, AdaptationWay::All] {
+            let adaptation = Adaptation { how, steps: 1, guard: false, ..Adaptation::default() };
+            let adapted = fits[0].fitted.adapt(&calibration_split(&unseen, 2).unwrap().0, &adaptation);
+            let error = adapted.as_ref().err().map(ToString::to_string);
+            assert_eq!(adapted.is_ok(), method.adapts.contains(&how), "{} {how}: {error:?}", method.name);
+        }
         let converted = fits[0].fitted.convert(&unseen.at(&[0]), &unseen);
         assert_eq!(converted.is_ok(), method.converts, "{}", method.name);
         let path = folder.path().join(format!("{}.safetensors", method.name));

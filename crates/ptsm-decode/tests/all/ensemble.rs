@@ -6,7 +6,7 @@ use ptsm_decode::ensemble::{self, Ensemble, FittedEnsemble, member_seed};
 use ptsm_decode::file;
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
-    Adaptation, AdaptationGuard, AdaptedDecoder, DecoderOutput, Error, Fit, FittedDecoder, NoWatch,
+    Adaptation, AdaptationGuard, AdaptationWay, AdaptedDecoder, DecoderOutput, Error, Fit, FittedDecoder, NoWatch,
     OutputClass, Progress, Watch,
 };
 use ptsm_engine::Cpu;
@@ -370,7 +370,7 @@ fn everything_else_is_done_to_each_member_or_refused() {
     let mut kept = vec![];
     // So little that every answer stays as it was is no gain.
     for (steps, rate, guard) in [(5, 0.05, false), (40, 0.05, true), (1, 1e-6, true)] {
-        let how = Adaptation { steps, rate, guard };
+        let how = Adaptation { how: AdaptationWay::Masks, steps, rate, guard, prior: 0.0 };
         let of = |fitted: &dyn FittedDecoder, how: &Adaptation| fitted.adapt(&calibration, how).unwrap();
         let together = of(&*fitted, &how);
         let said = |adapted: &AdaptedDecoder| adapted.fitted.probabilities(&later).unwrap();
@@ -398,7 +398,17 @@ fn everything_else_is_done_to_each_member_or_refused() {
         }
     }
     assert_eq!(kept, [true, false]);
+    // Heads, of each member by its own prior.
+    let how = Adaptation::default();
+    let said = |fitted: &dyn FittedDecoder| {
+        fitted.adapt(&calibration, &how).unwrap().fitted.probabilities(&later).unwrap()
+    };
+    let members: Vec<Vec<f32>> = single.iter().map(|one| said(&**one)).collect();
+    for (together, expected) in said(&*fitted).iter().zip(by_hand(&members, 2)) {
+        assert!((f64::from(*together) - expected).abs() < 1e-6);
+    }
     // A decoder with nothing to adapt says so.
     let eegnet = fit_ensemble(find("eegnet").unwrap(), &trials, &[1], 2).remove(0).fitted;
-    assert!(eegnet.adapt(&calibration, &Adaptation::default()).is_err());
+    let masks = Adaptation { how: AdaptationWay::Masks, ..Adaptation::default() };
+    assert!(eegnet.adapt(&calibration, &masks).is_err());
 }

@@ -56,8 +56,9 @@ fn parameter_counts() {
 /// The parts of the share that personal masks alone tune.
 #[test]
 fn few_shot_adaptation_changes_the_personal_masks_alone() {
-    let network = Ptsm::default().build(shape(62, 1000, 2, 53).batch(2)).unwrap();
-    let spec = network.adaptation_step(Adam::default()).unwrap();
+    let mut network = Ptsm::default().build(shape(62, 1000, 2, 53).batch(2)).unwrap();
+    let (spec, names) = network.adaptation_step(Adam::default(), false).unwrap();
+    assert!(names.iter().all(|name| name.starts_with("personal.")), "{names:?}");
     let tuned: usize = spec.objectives[0].tensors.iter().map(|&t| network.graph.tensors()[t].len()).sum();
     assert_eq!(tuned, 11_135);
 }

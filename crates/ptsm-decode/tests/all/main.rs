@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod acon;
+mod adaptation;
 mod common;
 mod cslp_ae;
 mod decoders;

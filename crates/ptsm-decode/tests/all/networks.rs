@@ -196,14 +196,14 @@ fn subject_labels_matter_in_training_but_not_for_the_shapes() {
 
 #[test]
 fn few_shot_leaves_everything_else_bit_identical() {
-    let network = build(Ptsm { dropout: 0.5, ..golden_ptsm(PoolPlacement::Last) });
+    let mut network = build(Ptsm { dropout: 0.5, ..golden_ptsm(PoolPlacement::Last) });
+    let (spec, _) = network.adaptation_step(Adam::default(), false).unwrap();
     let mut parameters = Parameters::<f32>::new(&network.graph, &[5]).unwrap();
     let before = parameters.clone();
     let cpu = Cpu::new().unwrap();
-    let mut step =
-        Step::new(&network.graph, &network.adaptation_step(Adam::default()).unwrap(), 1, &cpu).unwrap();
+    let mut step = Step::new(&network.graph, &spec, 1, &cpu).unwrap();
     let x: Vec<f32> = input(4, 3, 32).iter().map(|v| *v as f32).collect();
-    let feeds = [("x", Feed::Each(&x[..])), ("task", Feed::Labels(&Y))];
+    let feeds = [("x", Feed::Each(&x[..])), ("shots", Feed::Labels(&Y))];
     let mut losses = vec![];
     for _ in 0..20 {
         step.run(&mut parameters, &feeds, &[1e-2], &[true]).unwrap();
@@ -214,8 +214,8 @@ fn few_shot_leaves_everything_else_bit_identical() {
         let (b, a) = (before.get(0, &tensor.name).unwrap(), parameters.get(0, &tensor.name).unwrap());
         assert_eq!(b != a, tensor.name.starts_with("personal."), "{}", tensor.name);
     }
-    let none = build(Ptsm { masks: MaskSelection::None, ..golden_ptsm(PoolPlacement::Last) });
-    let message = none.adaptation_step(Adam::default()).unwrap_err().to_string();
+    let mut none = build(Ptsm { masks: MaskSelection::None, ..golden_ptsm(PoolPlacement::Last) });
+    let message = none.adaptation_step(Adam::default(), false).unwrap_err().to_string();
     assert!(message.contains("personal masks"), "{message}");
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
-    Adaptation, EpochRecord, Error, Fit, FittedDecoder, Job, NoWatch, Progress, Run, TrainingData, Watch,
+    Adaptation, AdaptationWay, EpochRecord, Error, Fit, FittedDecoder, Job, NoWatch, Progress, Run, TrainingData, Watch,
     calibration_split,
 };
 use ptsm_engine::Cpu;
@@ -362,7 +362,8 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     let (shots, later) = calibration_split(&trials.of(&set([10])), 3).unwrap();
     // Cues are a second apart and trials longer, so that the first of the 18 others shares samples with the last shot.
     assert_eq!((shots.class_counts(), later.len()), (vec![3, 3], 17));
-    let adaptation = Adaptation { guard: false, ..Adaptation::default() };
+    let masks = Adaptation { how: AdaptationWay::Masks, ..Adaptation::default() };
+    let adaptation = Adaptation { guard: false, ..masks.clone() };
     let adapted = fits[0].fitted.adapt(&shots, &adaptation).unwrap();
     let card = card(method, &trials, 3);
     let [before, after] = ["before", "after"].map(|n| folder.path().join(n));
@@ -380,19 +381,19 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
         assert!(!name.contains("subject") && !name.contains("domain"), "{name}");
     }
     // Guarded, the result is either the tuned one or the one that was.
-    let guarded = fits[0].fitted.adapt(&shots, &Adaptation::default()).unwrap();
+    let guarded = fits[0].fitted.adapt(&shots, &masks).unwrap();
     let p = |f: &dyn FittedDecoder| f.probabilities(&later).unwrap();
     let guard = guarded.guard.unwrap();
     let expected = if guard.kept { p(&*adapted.fitted) } else { p(&*fits[0].fitted) };
     assert_eq!(p(&*guarded.fitted), expected);
     assert_eq!(guard.kept, guard.tuned_accuracy > guard.before_accuracy);
     // A step too small to change any answer gains nothing, whatever it does to the probabilities.
-    let slight = fits[0].fitted.adapt(&shots, &Adaptation { steps: 1, rate: 1e-6, guard: true }).unwrap();
+    let slight = fits[0].fitted.adapt(&shots, &Adaptation { steps: 1, rate: 1e-6, ..masks.clone() }).unwrap();
     let guard = slight.guard.unwrap();
     assert_eq!((guard.tuned_accuracy, guard.kept), (guard.before_accuracy, false), "{guard:?}");
     assert_ne!(guard.tuned_loss, guard.before_loss);
     assert_eq!(p(&*slight.fitted), p(&*fits[0].fitted));
-    // Others have nothing to adapt.
+    // Others have no masks.
     let eegnet = fit(find("eegnet").unwrap(), &trials, set(1..=7), &[1], 1);
     assert!(eegnet[0].fitted.adapt(&shots, &adaptation).is_err());
 }

@@ -18,7 +18,8 @@ use crate::splits::Units;
 /// To be raised when the same fit gives other records than before.
 const MEANING: u32 = 1;
 /// To be raised when the same tuning with shots gives other records than before. 1: a tie of accuracies leaves the decoder as it was.
-const TUNING_MEANING: u32 = 1;
+/// 2: the head is adapted, not the masks.
+const TUNING_MEANING: u32 = 2;
 /// The folder of outcomes.
 const ITEMS: &str = "items";
 
@@ -96,7 +97,7 @@ impl FitItem {
             seed,
             precision: stage.precision.as_deref(),
             features: stage.features,
-            tuning: (find(&model.model)?.adapts && !stage.shots.is_empty()).then_some(TUNING_MEANING),
+            tuning: (!find(&model.model)?.adaptations(&model.settings)?.is_empty() && !stage.shots.is_empty()).then_some(TUNING_MEANING),
         };
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, Decoder, Fit, Job, Run, TrainingData, Watch};
+use ptsm_decode::{Adaptation, AdaptationWay, Decoder, Fit, Job, Run, TrainingData, Watch};
 use ptsm_engine::Device;
 use ptsm_signal::SubjectId;
 
@@ -157,7 +157,8 @@ impl Benchmark<'_> {
 
     /// Every subject's scores on every part that is tested, and after few-shot adaptation.
     fn records(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Vec<Record>> {
-        let method = find(&group.entry.model)?;
+        let (method, settings) = (find(&group.entry.model)?, &group.entry.settings);
+        let shown = method.target_access_with(settings)?;
         let subjects = self.sets.tested().of(&item.test);
         let mut records = vec![];
         for tested in group.tested {
@@ -169,8 +170,8 @@ impl Benchmark<'_> {
                 protocol: self.stage.division.name(),
                 trained_on: units(&item.trained_on),
                 tested: units(tested),
-                target_access: method.target_access.and(self.stage.trials_access),
-                shown: method.target_access,
+                target_access: shown.and(self.stage.trials_access),
+                shown,
                 fold: item.fold,
                 seed: item.seed,
                 precision: self.stage.precision.clone(),
@@ -186,7 +187,7 @@ impl Benchmark<'_> {
             let each = |subject: &SubjectId| -> Result<Vec<Record>> {
                 let own = trials.only(|t| t.subject == *subject);
                 let shots = &self.stage.shots;
-                if method.adapts {
+                if method.adaptations(settings)?.contains(&AdaptationWay::Head) {
                     let adaptation = Adaptation::default();
                     return Ok(learning_curve(&*fit.fitted, &own, shots, &adaptation, &context)?.records);
                 }

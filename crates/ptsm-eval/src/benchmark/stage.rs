@@ -245,7 +245,7 @@ impl Stage {
             let decoder = method.build(settings.clone())?;
             for units in parts.iter().flat_map(|(_, tested)| tested) {
                 let tested = sets.tested().all().only(|t| units.contains(t));
-                decoder.check_subjects(&tested, method.target_access)?;
+                decoder.check_subjects(&tested, method.target_access_with(settings)?)?;
             }
             let folds = self.given_to(&*decoder, &folds);
             for (trained_on, tested) in &parts {

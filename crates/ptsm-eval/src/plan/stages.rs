@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::splits::Protocol;
 use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
-use ptsm_decode::ensemble;
 use ptsm_decode::registry::find;
+use ptsm_decode::{ensemble, recentring};
 use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
 
 use super::{DataPlan, EntryPlan, Plan};
@@ -301,11 +301,12 @@ impl StagePlan<'_> {
                 ));
             }
             // A variant that says so itself has a name for it.
-            let variant = match (&entry.name, ensemble) {
-                (Some(name), Some(_)) if entry.set.contains_key(ensemble::KEY) => Some(name.clone()),
-                (Some(name), Some(ensemble)) => Some(format!("{name}, {ensemble}")),
-                (name, ensemble) => name.clone().or(ensemble),
-            };
+            let is_named = |key: &str| entry.name.is_some() && entry.set.contains_key(key);
+            let ensemble = ensemble.filter(|_| !is_named(ensemble::KEY));
+            let recentring = phrases::recentring(&settings).filter(|_| !is_named(recentring::KEY));
+            let parts: Vec<String> =
+                entry.name.iter().cloned().chain(ensemble).chain(recentring).collect();
+            let variant = (!parts.is_empty()).then(|| parts.join(", "));
             entries.push(DecoderEntry { model: method.name.into(), variant, settings });
         }
         Ok(entries)

@@ -7,7 +7,7 @@ use ptsm_signal::TargetAccess;
 use serde_json::{Value, json};
 
 use super::write_file;
-use crate::benchmark::{CollectedResults, Division, Stage, WorkList};
+use crate::benchmark::{CollectedResults, DecoderEntry, Division, Stage, WorkList};
 use crate::error::{ErrorContext, Result};
 use crate::metrics::{METRICS, metric};
 use crate::plan::Plan;
@@ -129,7 +129,7 @@ fn moabb(list: &WorkList, plan: &Plan, collected: &CollectedResults) -> Table {
                     sessions.len().to_string(),
                     stage.data.clone(),
                     format!("{}{from}{part}", entry.display_name()),
-                    access(target_access(stage, &entry.model)),
+                    access(target_access(stage, entry)),
                 ]);
             }
         }
@@ -149,8 +149,9 @@ fn moabb(list: &WorkList, plan: &Plan, collected: &CollectedResults) -> Table {
     Table { columns: names.into_iter().map(Column::text).collect(), rows, note: String::new() }
 }
 
-fn target_access(stage: &Stage, model: &str) -> TargetAccess {
-    let own = ptsm_decode::registry::find(model).map_or(TargetAccess::Nothing, |method| method.target_access);
+fn target_access(stage: &Stage, entry: &DecoderEntry) -> TargetAccess {
+    let own = ptsm_decode::registry::find(&entry.model);
+    let own = own.and_then(|method| method.target_access_with(&entry.settings)).unwrap_or_default();
     own.and(stage.trials_access)
 }
 

@@ -88,7 +88,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
     if args.shots == 0 {
         return Err(Error::request("`--shots 0` leaves nothing to adapt to", "give at least 1"));
     }
-    trained.check_adapts()?;
+    trained.check_adapts(args.adaptation.how)?;
     let id = SubjectId(args.subject);
     if trained.file.known_subjects(&input).contains(&id) {
         return Err(Error::request(
@@ -129,7 +129,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
     for (seed, fitted) in &trained.decoders {
         env.check_cancelled()?;
         let context = RecordContext {
-            variant: phrases::ensemble(&trained.card.settings),
+            variant: phrases::variant(&trained.card.settings),
             precision: trained.file.precision.clone(),
             ..RecordContext::trained_on_others(
                 &input.name,

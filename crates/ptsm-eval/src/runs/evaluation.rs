@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ptsm_data::SubjectList;
 use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, calibration_split};
+use ptsm_decode::{Adaptation, AdaptationWay, calibration_split};
 use ptsm_signal::{SubjectId, Subset, TargetAccess};
 
 use super::file::{AdaptedFile, RunFile};
@@ -60,8 +60,8 @@ impl Evaluation {
 
     fn context(&self, seed: u64, target_access: TargetAccess) -> Result<RecordContext> {
         Ok(RecordContext {
-            shown: find(&self.run.card.decoder)?.target_access,
-            variant: phrases::ensemble(&self.run.card.settings),
+            shown: find(&self.run.card.decoder)?.target_access_with(&self.run.card.settings)?,
+            variant: phrases::variant(&self.run.card.settings),
             precision: self.run.file.precision.clone(),
             ..RecordContext::trained_on_others(&self.data.name, &self.run.card.decoder, target_access, seed)
         })
@@ -108,7 +108,7 @@ impl Evaluation {
     }
 
     /// The numbers of shots, each once and in order, refused before hours of work where somebody has too few trials.
-    pub fn shots(&self, shots: &[usize], trials: &Subset<'_>) -> Result<Vec<usize>> {
+    pub fn shots(&self, shots: &[usize], how: AdaptationWay, trials: &Subset<'_>) -> Result<Vec<usize>> {
         if shots.contains(&0) {
             return Err(Error::request(
                 "0 shots are too few to adapt to; the unadapted decoder is scored anyway",
@@ -117,7 +117,7 @@ impl Evaluation {
         }
         let shots: BTreeSet<usize> = shots.iter().copied().collect();
         let Some(&most) = shots.last() else { return Ok(vec![]) };
-        self.run.check_adapts()?;
+        self.run.check_adapts(how)?;
         self.run.check_unadapted("give the run it was made from")?;
         for subject in trials.subjects() {
             let (_, later) = calibration_split(&trials.only(|t| t.subject == subject), most)?;

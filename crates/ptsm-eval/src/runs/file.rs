@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ptsm_decode::file::ModelCard;
+use ptsm_decode::recentring::Recentring;
 use ptsm_signal::{Alignment, SubjectId, Subset, TargetAccess, TaskDeclaration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -82,12 +83,15 @@ impl RunFile {
         if self.data.target_hashes.is_empty() {
             return vec![(card.target_access, subjects.clone())];
         }
+        let recentring = Recentring::of(&card.settings).ok().flatten();
+        let recentring = recentring.map_or(TargetAccess::Nothing, |recentring| recentring.target_access());
+        let others = card.pipeline.target_access().and(recentring);
         let is_target = |subject: &SubjectId| {
             input.identities.get(subject).is_some_and(|identity| identity.is_among(&self.data.target_hashes))
         };
         let parts = [
             (card.target_access, subjects.only(|t| is_target(&t.subject))),
-            (card.pipeline.target_access(), subjects.only(|t| !is_target(&t.subject))),
+            (others, subjects.only(|t| !is_target(&t.subject))),
         ];
         parts.into_iter().filter(|(_, part)| !part.is_empty()).collect()
     }

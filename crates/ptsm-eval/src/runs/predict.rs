@@ -46,7 +46,7 @@ pub fn predict(run: &Path, data: &DataRequest, env: &Env) -> Result<Prediction> 
     let trials = data.trials.all();
     let classes = run.card.layout.classes.clone();
     let mut mean = vec![0.0; trials.len() * classes.len()];
-    let shown = find(&run.card.decoder)?.target_access;
+    let shown = find(&run.card.decoder)?.target_access_with(&run.card.settings)?;
     for (_, fitted) in &run.decoders {
         let share = 1.0 / run.decoders.len() as f32;
         let adapted = fitted.with_target_access(&trials, shown)?;

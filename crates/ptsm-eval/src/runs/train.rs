@@ -228,7 +228,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     }
     replace(&log, lines.as_bytes())?;
     for fit in &fits {
-        let card = card(method, &settings, &input, &data, fit);
+        let card = card(method, &settings, &input, &data, fit)?;
         file::save(&folder.join(&model_name(fit.seed)), &*fit.fitted, &card)?;
     }
     // The models are there: what they were made from is not needed any more.
@@ -265,7 +265,7 @@ impl TrainingReport {
                 // What converts has a readout of its own, fitted when training has ended, and members decode together only then; the
                 // scores of epochs are not of that.
                 Some(_) if method.converts || !members.is_empty() => {
-                    Some(balanced_accuracy(&*fit.fitted, data.validation(), method.target_access)?)
+                    Some(balanced_accuracy(&*fit.fitted, data.validation(), method.target_access_with(settings)?)?)
                 }
                 of_epoch => of_epoch,
             };
@@ -301,7 +301,7 @@ impl TrainingReport {
 
     /// `eegnet`, `eegnet, ensemble of 3`
     pub fn display_name(&self) -> String {
-        phrases::with_variant(&self.model, phrases::ensemble(&self.settings).as_deref())
+        phrases::with_variant(&self.model, phrases::variant(&self.settings).as_deref())
     }
 
     /// What was trained on whom, in words.
@@ -407,13 +407,13 @@ fn card(
     input: &PreparedData,
     data: &TrainingData<'_>,
     fit: &Fit,
-) -> ModelCard {
-    ModelCard {
+) -> Result<ModelCard> {
+    Ok(ModelCard {
         decoder: method.name.into(),
         settings: settings.clone(),
         layout: input.trials.layout().clone(),
         pipeline: input.pipeline.clone(),
-        target_access: method.target_access.and(input.access()),
+        target_access: method.target_access_with(settings)?.and(input.access()),
         provenance: Provenance {
             version: env!("CARGO_PKG_VERSION").into(),
             data: input.name.clone(),
@@ -426,7 +426,7 @@ fn card(
             best_epoch: fit.best_epoch,
             members: fit.members.clone(),
         },
-    }
+    })
 }
 
 /// The balanced accuracy on the validation subjects after an epoch, counted from 1.

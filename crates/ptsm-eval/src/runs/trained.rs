@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::registry::find;
-use ptsm_decode::{EpochRecord, FittedDecoder};
+use ptsm_decode::{AdaptationWay, EpochRecord, FittedDecoder};
 use ptsm_engine::Device;
 
 use super::file::{RunFile, models, read};
@@ -52,15 +52,29 @@ impl TrainedRun {
         load_for_decoder(data, self.file.data.trained_on(), &self.card, labelled, env)
     }
 
-    /// Refuses decoders that have nothing to tune.
-    pub fn check_adapts(&self) -> Result<()> {
-        if find(&self.card.decoder)?.adapts {
+    /// Refuses decoders that cannot be adapted in this way.
+    pub fn check_adapts(&self, how: AdaptationWay) -> Result<()> {
+        let method = find(&self.card.decoder)?;
+        let ways = method.adaptations(&self.card.settings)?;
+        if ways.contains(&how) {
             return Ok(());
         }
-        Err(Error::request(
-            format!("`{}` has no personal masks to adapt", self.card.decoder),
-            "`ptsm models` shows which decoders support few-shot adaptation",
-        ))
+        let name = method.name;
+        let others: Vec<String> = ways.iter().map(|way| format!("`--how {way}`")).collect();
+        Err(match (how, &others[..]) {
+            (_, []) if !method.adapts.is_empty() => Error::request(
+                format!("this `{name}` is recentred without labels, and not adapted by some"),
+                "train it without `recentring`",
+            ),
+            (_, []) => Error::request(
+                format!("`{name}` cannot be adapted by labelled trials"),
+                "`ptsm models` shows which decoders support few-shot adaptation",
+            ),
+            (how, others) => Error::request(
+                format!("`{name}` has no {how} to adapt"),
+                format!("give {}", others.join(" or ")),
+            ),
+        })
     }
 
     /// Refuses a run that is adapted to somebody already.

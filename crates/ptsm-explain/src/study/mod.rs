@@ -262,7 +262,7 @@ fn adapted_unlabelled<'a>(
     evaluation: &'a Evaluation,
     trials: &Subset<'_>,
 ) -> Result<Vec<StudiedDecoder<'a>>> {
-    let access = find(&evaluation.run.card.decoder)?.target_access;
+    let access = find(&evaluation.run.card.decoder)?.target_access_with(&evaluation.run.card.settings)?;
     let one = |(_, fitted): &'a (u64, Box<dyn FittedDecoder>)| -> Result<StudiedDecoder<'a>> {
         Ok(fitted
             .with_target_access(trials, access)?
