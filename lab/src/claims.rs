@@ -84,7 +84,7 @@ pub(crate) fn make(data: &Path) -> Result<()> {
 
 fn train(model: &str, known: &str, more: &str) -> String {
     format!(
-        "train --data physionet-mi --with pipeline=broadband --subjects {known} --model {model} --set augment.mirror=0.0 {more} --seeds 3"
+        "train --data physionet-mi --with pipeline=broadband --subjects {known} --model {model} --set augment.mirror=0.0 --set training.symmetry=none {more} --seeds 3"
     )
 }
 

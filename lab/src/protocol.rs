@@ -108,7 +108,7 @@ pub(crate) struct Request {
 /// A network that is benchmarked, by its configuration.
 #[derive(Clone, Debug)]
 pub(crate) enum Model {
-    Ptsm(Ptsm),
+    Ptsm(Box<Ptsm>),
     EegNet(EegNet),
     DeepConvNet(DeepConvNet),
 }
@@ -128,7 +128,7 @@ impl Request {
     /// The network's configuration.
     pub(crate) fn model(&self) -> Model {
         match self.model {
-            ModelName::Ptsm => Model::Ptsm(Ptsm { pool: self.pool, ..Ptsm::default() }),
+            ModelName::Ptsm => Model::Ptsm(Box::new(Ptsm { pool: self.pool, ..Ptsm::default() })),
             ModelName::Eegnet => Model::EegNet(EegNet::default()),
             ModelName::Deepconvnet3 => {
                 Model::DeepConvNet(DeepConvNet { maps: vec![25, 50, 100], ..DeepConvNet::default() })

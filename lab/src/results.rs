@@ -90,7 +90,7 @@ fn sections(seeds: usize) -> Vec<Section> {
                 physionet.push(Row {
                     cells: vec![input, align, mirror],
                     arguments: format!(
-                        "--data physionet-mi --root DATA --with pipeline={input} --align {align} --set augment.mirror={share} --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
+                        "--data physionet-mi --root DATA --with pipeline={input} --align {align} --set augment.mirror={share} --set training.symmetry=none --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
                     ),
                 });
             }
@@ -100,7 +100,7 @@ fn sections(seeds: usize) -> Vec<Section> {
     physionet.push(Row {
         cells: vec!["motor broadband", "none", "no"],
         arguments: format!(
-            "--data physionet-mi --root DATA --with pipeline=motor --set pipeline.reference=as_recorded --set pipeline.band.low_hz=0.5 --set pipeline.band.high_hz=45.0 --align none --set augment.mirror=0.0 --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
+            "--data physionet-mi --root DATA --with pipeline=motor --set pipeline.reference=as_recorded --set pipeline.band.low_hz=0.5 --set pipeline.band.high_hz=45.0 --align none --set augment.mirror=0.0 --set training.symmetry=none --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
         ),
     });
     let p300 = ["none", "euclidean"].map(|align| Row {

@@ -253,7 +253,8 @@ fn newton(design: &DMatrix<f64>, trials: &HeadInputs, classes: usize) -> DVector
         let mut curved = DMatrix::zeros(added.len(), size);
         for (i, (&label, w)) in trials.labels.iter().zip(&weights).enumerate() {
             let first = i * classes;
-            let scores: Vec<f64> = (0..classes).map(|k| trials.logits[first + k] + added[first + k]).collect();
+            let scores: Vec<f64> =
+                (0..classes).map(|k| trials.logits[first + k] + added[first + k]).collect();
             let p = softmax(&scores);
             for k in 0..classes {
                 slope[first + k] = w * (p[k] - f64::from(u8::from(k == label as usize)));

@@ -79,9 +79,9 @@ pub mod xdawn_ts;
 
 pub use calibration::LogitCalibration;
 pub use decoder::{
-    Adaptation, AdaptationGuard, AdaptationWay, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember, EpochRecord, Fit,
-    FitSink, FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
-    calibration_split,
+    Adaptation, AdaptationGuard, AdaptationWay, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember,
+    EpochRecord, Fit, FitSink, FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity,
+    TrainingData, Watch, calibration_split,
 };
 pub use deep::FittedNetwork;
 pub use error::{Error, Result};

@@ -346,14 +346,16 @@ impl Network {
         let trainable = self.graph.tensors().iter().enumerate().filter(|(_, tensor)| tensor.trainable);
         let names: Vec<String> =
             trainable.filter(|(i, _)| moved(*i)).map(|(_, tensor)| tensor.name.clone()).collect();
-        let [batch, classes] = *self.graph.shape(self.logits) else {
-            unreachable!("logits are [B, K]")
-        };
+        let [batch, classes] = *self.graph.shape(self.logits) else { unreachable!("logits are [B, K]") };
         let labels = self.graph.labels("shots", &[batch], classes)?;
         let loss = self.graph.scoped("loss", |g| g.cross_entropy(self.logits, labels, 0.0))?;
         let objective = Objective::new(&self.graph, loss, |name| names.iter().any(|own| own == name));
-        let spec =
-            StepSpec { mode: Mode::Infer, objectives: vec![objective], outputs: vec![loss], optimizer: adam.into() };
+        let spec = StepSpec {
+            mode: Mode::Infer,
+            objectives: vec![objective],
+            outputs: vec![loss],
+            optimizer: adam.into(),
+        };
         Ok((spec, names))
     }
 }

@@ -24,9 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::calibration::LogitCalibration;
-use crate::decoder::{
-    Decoder, DecoderOutput, Fit, FitSink, FittedDecoder, Job, Run, Sensitivity, Watch,
-};
+use crate::decoder::{Decoder, DecoderOutput, Fit, FitSink, FittedDecoder, Job, Run, Sensitivity, Watch};
 use crate::error::{Error, Result};
 use crate::probabilities::{log_sum_exp, softmax};
 

@@ -329,7 +329,7 @@ fn folds_are_trained_together() {
     for (name, mirror) in [("ptsm", 0.5), ("eegnet", 0.0), ("dann", 0.0), ("acon", 0.5)] {
         let method = find(name).unwrap();
         let changes = json!({
-            "training": { "epochs": 30, "patience": 8, "rate": 3e-3 },
+            "training": { "epochs": 30, "patience": 8, "rate": 3e-3, "symmetry": "none" },
             "augment": { "mirror": mirror },
         });
         let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();

@@ -80,12 +80,15 @@ pub fn held_back_note(decoders: &[TrainingSubjects]) -> String {
 pub fn mirroring(settings: &Value, layout: &Layout) -> Option<String> {
     let share = mirrored_share(settings)?;
     let symmetry = &layout.task.symmetry;
+    let what = match symmetry {
+        Symmetry::Swaps(_) => format!("{symmetry} swap"),
+        Symmetry::Invariant | Symmetry::Undeclared => "classes stay".into(),
+    };
     Some(match symmetry {
+        _ if built_in_symmetry(settings).is_some() => {
+            format!("built in, {what}; every epoch is seen from both sides, in training and afterwards")
+        }
         _ if share > 0.0 => {
-            let what = match symmetry {
-                Symmetry::Swaps(_) => format!("{symmetry} swap"),
-                Symmetry::Invariant | Symmetry::Undeclared => "classes stay".into(),
-            };
             format!("{} % of the training epochs, {what}; predictions average both views", percent(share))
         }
         Symmetry::Undeclared => "off; nothing declares which classes swap (`--symmetry`)".into(),
@@ -96,16 +99,25 @@ pub fn mirroring(settings: &Value, layout: &Layout) -> Option<String> {
     })
 }
 
-/// The share of training epochs that are mirrored; none for a decoder that has no such setting.
+/// The share of training epochs that are seen in the mirror, all of them where the symmetry is built in; none for a decoder that has no such
+/// setting.
 pub fn mirrored_share(settings: &Value) -> Option<f64> {
-    settings.pointer("/augment/mirror").and_then(Value::as_f64)
+    let share = settings.pointer("/augment/mirror").and_then(Value::as_f64)?;
+    Some(if built_in_symmetry(settings).is_some() { 1.0 } else { share })
+}
+
+/// `equivariant` or `invariant`, for a network in which the symmetry is built.
+pub fn built_in_symmetry(settings: &Value) -> Option<&str> {
+    settings.pointer("/training/symmetry").and_then(Value::as_str).filter(|symmetry| *symmetry != "none")
 }
 
 /// The same as data.
 pub fn mirroring_json(settings: &Value, layout: &Layout) -> Value {
     match mirrored_share(settings) {
         None => Value::Null,
-        Some(share) => json!({ "share": share, "symmetry": layout.task.symmetry }),
+        Some(share) => json!({
+            "share": share, "built_in": built_in_symmetry(settings), "symmetry": layout.task.symmetry,
+        }),
     }
 }
 

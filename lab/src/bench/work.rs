@@ -137,8 +137,8 @@ mod tests {
         let shape = TrialShape { channels: 20, time: 1000, classes: 2, subjects: 84 };
         let small = DeepConvNet { maps: vec![25, 50, 100], ..DeepConvNet::default() };
         for model in [
-            Model::Ptsm(Ptsm::default()),
-            Model::Ptsm(Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() }),
+            Model::Ptsm(Box::default()),
+            Model::Ptsm(Box::new(Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() })),
             Model::EegNet(EegNet::default()),
             Model::DeepConvNet(small),
         ] {

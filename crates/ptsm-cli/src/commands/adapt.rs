@@ -21,7 +21,9 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let mut documents = vec![];
     for fit in &report.fits {
         let verdict = match fit.guard {
-            None if args.tuning.how == How::Head => "head adapted by the prior chosen on source subjects".to_string(),
+            None if args.tuning.how == How::Head => {
+                "head adapted by the prior chosen on source subjects".to_string()
+            }
             None => "adapted, without a guard".to_string(),
             Some(g) => format!(
                 "{} labelled trials left out in turn: {} % before adaptation, {} % adapted; {}",

@@ -146,7 +146,7 @@ fn leaks_3_4_and_7_signals_of_test_subjects_change_nothing_for_others() {
         "",
         "--align euclidean",
         "--align riemannian",
-        "--symmetry 0=1 --set augment.mirror=0.5 --set augment.noise=0.1",
+        "--symmetry 0=1 --set augment.mirror=0.5 --set training.symmetry=none --set augment.noise=0.1",
     ]
     .iter()
     .enumerate()

@@ -53,7 +53,7 @@ fn classes_that_are_called_left_and_right_are_not_mirrored() {
 
     // Declared to swap, which is wrong of flicker, they are mirrored, and it harms.
     let said = train(&place, "--paradigm ssvep --symmetry left=right", "swapped").succeed().stdout;
-    assert!(said.contains("50.0 % of the training epochs, left=right swap"), "{said}");
+    assert!(said.contains("built in, left=right swap"), "{said}");
     let run: toml::Table =
         toml::from_str(&String::from_utf8(place.read("swapped/run.toml")).unwrap()).unwrap();
     assert_eq!(run["data"]["task"]["paradigm"].as_str(), Some("ssvep"));
@@ -100,7 +100,10 @@ fn what_is_declared_is_reported_everywhere() {
         .succeed()
         .json();
     assert_eq!(run["paradigm"], "motor-imagery");
-    assert_eq!(run["mirroring"], serde_json::json!({ "share": 0.5, "symmetry": { "0": "1" } }));
+    assert_eq!(
+        run["mirroring"],
+        serde_json::json!({ "share": 1.0, "built_in": "equivariant", "symmetry": { "0": "1" } })
+    );
     let none = place
         .ptsm(&format!("train --data hands.npz --subjects 1-6 {quick} --symmetry none --out none --json"))
         .args(SMALL)
@@ -116,10 +119,10 @@ fn what_is_declared_is_reported_everywhere() {
     let share = |model: &str| &output.iter().find(|t| t["model"] == model).unwrap()["mirroring"]["share"];
     assert_eq!(
         (share("ptsm"), share("eegnet"), share("csp-lda")),
-        (&0.5.into(), &0.0.into(), &serde_json::Value::Null)
+        (&1.0.into(), &0.0.into(), &serde_json::Value::Null)
     );
     let text = place.ptsm("collect bench").succeed().stdout;
-    assert!(text.contains("Left-right mirroring, hands.npz: ptsm (50.0 % of the training epochs"), "{text}");
+    assert!(text.contains("Left-right mirroring, hands.npz: ptsm (built in"), "{text}");
 
     place.ptsm("report run --data hands.npz --sections card --out page.html").succeed();
     let page = String::from_utf8(place.read("page.html")).unwrap();
@@ -131,7 +134,7 @@ fn what_is_declared_is_reported_everywhere() {
 
     let models = place.ptsm("models --json").succeed().json();
     let of = |name: &str| models["models"].as_array().unwrap().iter().find(|m| m["name"] == name).unwrap();
-    assert_eq!(of("ptsm")["mirroring"], serde_json::json!({ "declared": 0.5, "undeclared": 0.0 }));
+    assert_eq!(of("ptsm")["mirroring"], serde_json::json!({ "declared": 1.0, "undeclared": 0.0 }));
     assert_eq!(of("eegnet")["mirroring"]["declared"], 0.0);
     assert!(of("csp-lda")["mirroring"]["declared"].is_null());
     for (id, says) in [

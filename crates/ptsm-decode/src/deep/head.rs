@@ -4,7 +4,8 @@
 use ptsm_signal::{SubjectId, Subset};
 
 use super::{
-    FEATURE_MEAN, FEATURE_SCALE, FittedNetwork, HEAD_PRIOR, LogitStages, SHIFT_BIAS, SHIFT_SCALE, SHIFT_WEIGHT,
+    FEATURE_MEAN, FEATURE_SCALE, FittedNetwork, HEAD_PRIOR, LogitStages, SHIFT_BIAS, SHIFT_SCALE,
+    SHIFT_WEIGHT,
 };
 use crate::decoder::{AdaptedDecoder, calibration_split};
 use crate::error::{Error, Result};
@@ -49,7 +50,8 @@ impl FittedNetwork {
             let own = ordered.only(|trial| trial.subject == *subject);
             let rounds = PLAYED_SHOTS.iter().filter_map(|&shots| {
                 let (first, later) = calibration_split(&own, shots).ok()?;
-                (!later.is_empty()).then(|| [first, later].map(|part| all.at(&places(&ordered, &part), classes)))
+                (!later.is_empty())
+                    .then(|| [first, later].map(|part| all.at(&places(&ordered, &part), classes)))
             });
             rounds.map(|[first, later]| (first, later)).collect()
         };
@@ -111,8 +113,7 @@ pub(super) fn adapt(network: &FittedNetwork, trials: &Subset<'_>) -> Result<Adap
     if width > 0 {
         values.push((SHIFT_WEIGHT, &weight));
     }
-    let mut adapted =
-        network.with_stages(LogitStages { head_shift: true, ..network.stages }, &values)?;
+    let mut adapted = network.with_stages(LogitStages { head_shift: true, ..network.stages }, &values)?;
     // Of one graph for all subjects, which is compiled once.
     adapted.predictors.logits = network.predictors.adapted.clone();
     Ok(AdaptedDecoder { fitted: Box::new(adapted), trials: trials.len(), guard: None })
@@ -129,7 +130,9 @@ fn places(all: &Subset<'_>, part: &Subset<'_>) -> Vec<usize> {
 fn normalisation(features: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let width = if n == 0 { 0 } else { features.len() / n };
     let mut mean = vec![0.0; width];
-    features.chunks_exact(width.max(1)).for_each(|row| mean.iter_mut().zip(row).for_each(|(m, f)| *m += f / n as f64));
+    features
+        .chunks_exact(width.max(1))
+        .for_each(|row| mean.iter_mut().zip(row).for_each(|(m, f)| *m += f / n as f64));
     let mut square = vec![0.0; width];
     for row in features.chunks_exact(width.max(1)) {
         for ((s, f), m) in square.iter_mut().zip(row).zip(&mean) {

@@ -14,7 +14,8 @@ use ptsm_signal::{Layout, Subset};
 
 use crate::calibration::LogitCalibration;
 use crate::decoder::{
-    Adaptation, AdaptationWay, AdaptedDecoder, Decoder, DecoderOutput, FitSink, FittedDecoder, Job, Run, Sensitivity, Watch,
+    Adaptation, AdaptationWay, AdaptedDecoder, Decoder, DecoderOutput, FitSink, FittedDecoder, Job, Run,
+    Sensitivity, Watch,
 };
 use crate::error::{Error, Result};
 use crate::head_adaptation::HeadPrior;
@@ -213,10 +214,7 @@ impl FittedNetwork {
         let fitted = LogitCalibration::fit(&logits, &validation.labels(), classes, exchanged);
         let offsets: Vec<f32> = fitted.offsets.iter().map(|&b| b as f32).collect();
         let stages = LogitStages { calibrated: true, ..self.stages };
-        self.with_stages(
-            stages,
-            &[(LOG_TEMPERATURE, &[fitted.temperature.ln() as f32]), (OFFSETS, &offsets)],
-        )
+        self.with_stages(stages, &[(LOG_TEMPERATURE, &[fitted.temperature.ln() as f32]), (OFFSETS, &offsets)])
     }
 
     /// The same decoder with more behind its network.

@@ -38,20 +38,20 @@ use crate::losses::{self, Mask};
 use crate::method::Method;
 use crate::mirror::Mirror;
 use crate::network::{Architecture, Encoder, Network, TrialBatch, TrialShape, Trunk};
-use crate::training::{Recipe, Training};
+use crate::training::{Recipe, SymmetryUse, Training};
 pub use config::{Fusion, MaskSelection, PoolPlacement, PowerBranch, Ptsm, PtsmLossWeights};
 
 /// PTSM as this project reads it.
 pub const PTSM: Method = Method {
     name: "ptsm",
-    about: "PTSM, this project's reading: pooled after each layer; left-right mirroring where the data declare which classes swap",
+    about: "PTSM, this project's reading: pooled after each layer; equivariant to mirroring where the data declare which classes swap",
     paper: "Jing et al., AAAI 2026",
-    differs: "Pooled after each layer, left-right mirroring, and bounded forms of the losses that are unbounded or scale with the trial's \
+    differs: "Pooled after each layer, hemispheric symmetry built in where the data declare which classes swap, and bounded forms of the losses that are unbounded or scale with the trial's \
               size. What the paper leaves open is chosen: masks made from log-variances (space) and a two-layer convolution (time), fused \
               by learnable scalars, and supervised NT-Xent for the contrast.",
     adapts: &[AdaptationWay::Head, AdaptationWay::Masks, AdaptationWay::All],
     ..Method::network::<Ptsm>(|layout| Recipe {
-        augment: mirroring(layout),
+        training: Training { symmetry: symmetry(layout), ..Training::default() },
         ..Recipe::new(Ptsm::pooled_after_each_layer())
     })
 };
@@ -74,6 +74,11 @@ pub const PTSM_PAPER: Method = Method {
         Recipe { training, ..Recipe::new(ptsm) }
     })
 };
+
+/// Equivariance, only where it is declared which classes swap, as [`mirroring`].
+fn symmetry(layout: &Layout) -> SymmetryUse {
+    if Mirror::is_meant(layout) { SymmetryUse::Equivariant } else { SymmetryUse::None }
+}
 
 /// Left-right mirroring of half of the trials, only where it is declared which classes swap: `left` may also be a flickering target or a
 /// word.

@@ -3,9 +3,7 @@
 use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::recentring::Recentring;
 use ptsm_decode::registry::{METHODS, find};
-use ptsm_decode::{
-    Adaptation, AdaptationWay, FittedDecoder, NoWatch, calibration_split,
-};
+use ptsm_decode::{Adaptation, AdaptationWay, FittedDecoder, NoWatch, calibration_split};
 use ptsm_engine::Cpu;
 use ptsm_signal::{Subset, TargetAccess, Trials};
 use rand::{RngExt, SeedableRng};
@@ -31,7 +29,8 @@ fn subjects(n: u32, difference: Difference, seed: u64) -> Trials {
     let trials = cohort(n, EACH, 0.3, seed);
     let mut x = trials.to_vec();
     let mut rng = ChaCha8Rng::seed_from_u64(seed + 1);
-    let sides: Vec<f32> = (0..n).map(|i| if i % 2 == 0 { 0.3 } else { -0.3 } * rng.random_range(0.7..1.3)).collect();
+    let sides: Vec<f32> =
+        (0..n).map(|i| if i % 2 == 0 { 0.3 } else { -0.3 } * rng.random_range(0.7..1.3)).collect();
     for (signal, info) in x.chunks_exact_mut(7 * 128).zip(trials.info()) {
         let subject = info.subject.0 as usize - 1;
         // The wave in the middle tells the classes, too.

@@ -2,7 +2,9 @@
 
 use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::registry::{METHODS, Method, find};
-use ptsm_decode::{Adaptation, AdaptationWay, DecoderOutput, Error, FittedDecoder, NoWatch, OutputClass, calibration_split};
+use ptsm_decode::{
+    Adaptation, AdaptationWay, DecoderOutput, Error, FittedDecoder, NoWatch, OutputClass, calibration_split,
+};
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, SubjectId, TargetAccess, Trial, Trials};
 use rand::RngExt;

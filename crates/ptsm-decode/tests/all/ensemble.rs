@@ -6,8 +6,8 @@ use ptsm_decode::ensemble::{self, Ensemble, FittedEnsemble, member_seed};
 use ptsm_decode::file;
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
-    Adaptation, AdaptationGuard, AdaptationWay, AdaptedDecoder, DecoderOutput, Error, Fit, FittedDecoder, NoWatch,
-    OutputClass, Progress, Watch,
+    Adaptation, AdaptationGuard, AdaptationWay, AdaptedDecoder, DecoderOutput, Error, Fit, FittedDecoder,
+    NoWatch, OutputClass, Progress, Watch,
 };
 use ptsm_engine::Cpu;
 use ptsm_signal::Trials;

@@ -7,7 +7,9 @@ use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::ptsm::{PoolPlacement, Ptsm};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::shallowconvnet::ShallowConvNet;
-use ptsm_decode::{Adaptation, AdaptationWay, Architecture, Mirror, NoWatch, TrialBatch, TrialShape, calibration_split};
+use ptsm_decode::{
+    Adaptation, AdaptationWay, Architecture, Mirror, NoWatch, TrialBatch, TrialShape, calibration_split,
+};
 use ptsm_engine::{Cpu, Feed, Mode, Parameters, Program};
 use ptsm_signal::{Subset, Symmetry, Trials};
 use serde_json::{Value, json};
@@ -187,12 +189,8 @@ fn masks_are_of_the_trial_as_recorded() {
     assert_ne!(own, of_images);
     // A mirrored trial's mask is that of its second view: mirrored twice it is the trial.
     assert_eq!(mask(&mirrored(&images)), own);
-    let adaptation = Adaptation {
-        how: AdaptationWay::Masks,
-        steps: 5,
-        guard: false,
-        ..Adaptation::default()
-    };
+    let adaptation =
+        Adaptation { how: AdaptationWay::Masks, steps: 5, guard: false, ..Adaptation::default() };
     let (shots, rest) = calibration_split(&subject, 2).unwrap();
     let tuned = fits[0].fitted.adapt(&shots, &adaptation).unwrap().fitted;
     let image_of = |rows: &Subset<'_>| images.all().at(rows.rows());

@@ -6,8 +6,8 @@ use std::path::Path;
 use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
-    Adaptation, AdaptationWay, EpochRecord, Error, Fit, FittedDecoder, Job, NoWatch, Progress, Run, TrainingData, Watch,
-    calibration_split,
+    Adaptation, AdaptationWay, EpochRecord, Error, Fit, FittedDecoder, Job, NoWatch, Progress, Run,
+    TrainingData, Watch, calibration_split,
 };
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, SubjectId, Subset, TargetAccess, Trial, Trials};
@@ -56,6 +56,7 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
         }
         if settings(method)["augment"].is_object() && case(method)["mirrors"] != json!(false) {
             changes["augment"] = json!({ "mirror": 0.5 });
+            changes["training"]["symmetry"] = json!("none");
         }
         let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
         let subject_sets = [set(1..=7), set(1..=4), set(2..=7), set(1..=7), set(3..=7)];

@@ -97,7 +97,9 @@ impl FitItem {
             seed,
             precision: stage.precision.as_deref(),
             features: stage.features,
-            tuning: (!find(&model.model)?.adaptations(&model.settings)?.is_empty() && !stage.shots.is_empty()).then_some(TUNING_MEANING),
+            tuning: (!find(&model.model)?.adaptations(&model.settings)?.is_empty()
+                && !stage.shots.is_empty())
+            .then_some(TUNING_MEANING),
         };
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;

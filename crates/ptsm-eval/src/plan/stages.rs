@@ -304,8 +304,7 @@ impl StagePlan<'_> {
             let is_named = |key: &str| entry.name.is_some() && entry.set.contains_key(key);
             let ensemble = ensemble.filter(|_| !is_named(ensemble::KEY));
             let recentring = phrases::recentring(&settings).filter(|_| !is_named(recentring::KEY));
-            let parts: Vec<String> =
-                entry.name.iter().cloned().chain(ensemble).chain(recentring).collect();
+            let parts: Vec<String> = entry.name.iter().cloned().chain(ensemble).chain(recentring).collect();
             let variant = (!parts.is_empty()).then(|| parts.join(", "));
             entries.push(DecoderEntry { model: method.name.into(), variant, settings });
         }

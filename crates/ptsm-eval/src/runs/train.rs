@@ -264,9 +264,11 @@ impl TrainingReport {
             let accuracy = match of_epoch {
                 // What converts has a readout of its own, fitted when training has ended, and members decode together only then; the
                 // scores of epochs are not of that.
-                Some(_) if method.converts || !members.is_empty() => {
-                    Some(balanced_accuracy(&*fit.fitted, data.validation(), method.target_access_with(settings)?)?)
-                }
+                Some(_) if method.converts || !members.is_empty() => Some(balanced_accuracy(
+                    &*fit.fitted,
+                    data.validation(),
+                    method.target_access_with(settings)?,
+                )?),
                 of_epoch => of_epoch,
             };
             reports.push(FitReport {

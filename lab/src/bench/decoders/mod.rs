@@ -141,6 +141,7 @@ fn settings(method: &Method, layout: &Layout, epochs: usize) -> Result<Value> {
     for (part, key, value) in [
         ("training", "epochs", json!(epochs)),
         ("training", "patience", Value::Null),
+        ("training", "symmetry", json!("none")),
         ("augment", "mirror", json!(0.0)),
     ] {
         if let Some(known) = settings.get_mut(part).and_then(|part| part.get_mut(key)) {

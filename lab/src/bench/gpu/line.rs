@@ -29,8 +29,8 @@ impl Network {
     /// Its configuration.
     pub(crate) fn model(self) -> Model {
         match self {
-            Network::PtsmEach => Model::Ptsm(Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() }),
-            Network::PtsmLast => Model::Ptsm(Ptsm { pool: PoolPlacement::Last, ..Ptsm::default() }),
+            Network::PtsmEach => Model::Ptsm(Box::new(Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() })),
+            Network::PtsmLast => Model::Ptsm(Box::new(Ptsm { pool: PoolPlacement::Last, ..Ptsm::default() })),
             Network::Eegnet => Model::EegNet(EegNet::default()),
             Network::Deepconvnet => Model::DeepConvNet(DeepConvNet::default()),
         }
