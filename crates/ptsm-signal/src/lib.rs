@@ -46,10 +46,10 @@ mod trials;
 pub use access::TargetAccess;
 pub use alignment::Alignment;
 pub use error::{Error, Result};
-pub use montage::{Channel, Position, Unit, mirror_permutation, normalise, position};
+pub use montage::{Channel, Position, Unit, frontal, mirror_permutation, normalise, position};
 pub use pipeline::{
-    Band, EpochedRecording, FilterKind, PIPELINE_KEYS, Pick, Pipeline, PipelineKey, RecordingId, Reference,
-    Scaling,
+    Band, EpochedRecording, FilterKind, OcularRegression, PIPELINE_KEYS, Pick, Pipeline, PipelineKey,
+    RecordingId, Reference, Scaling,
 };
 pub use recording::{Event, Recording};
 pub use task::{Paradigm, Symmetry, TaskDeclaration};

@@ -144,6 +144,19 @@ pub fn mirror_permutation(channels: &[Channel]) -> Result<Vec<usize>> {
         .collect()
 }
 
+/// How far to the front an electrode of the frontal region lies: within 37 degrees of Fpz, as Fp1, AF7, AFz.
+const FRONTAL: f64 = 0.8;
+/// How far to the front those beside and below the eyes lie: F7, F9, but not FT7.
+const BESIDE_EYES: f64 = 0.5;
+
+/// Places of the channels in the frontal region, which eyes reach most: those within 37 degrees of Fpz, and those at the level of
+/// Fpz or below and within 60 degrees of the front. Of the 10-10 system these are Fp1, Fpz, Fp2, AF7, AF3, AFz, AF4, AF8, F7, F8, F9 and
+/// F10. Electrodes are told by their positions; a channel without one is not among them.
+pub fn frontal(channels: &[Channel]) -> Vec<usize> {
+    let near_eyes = |p: Position| p.y >= FRONTAL || (p.y >= BESIDE_EYES && p.z <= 0.0);
+    (0..channels.len()).filter(|&c| channels[c].position.is_some_and(near_eyes)).collect()
+}
+
 /// The electrode on the other side; none where the 10-05 system does not know both.
 fn opposite(name: &str) -> Option<String> {
     let normal = normalise(name);
@@ -195,6 +208,22 @@ mod tests {
             assert!(error.to_string().contains("has no side that its name tells"), "{error}");
             assert!(error.hint().is_some_and(|hint| hint.contains("10-05")));
         }
+    }
+
+    #[test]
+    fn the_frontal_region_is_told_by_positions_and_is_alike_on_both_sides() {
+        let mut names: Vec<&str> = POSITIONS.keys().copied().collect();
+        names.sort_unstable();
+        let channels: Vec<Channel> = names.iter().map(|name| Channel::named(name)).collect();
+        let region: Vec<&str> = frontal(&channels).into_iter().map(|c| names[c]).collect();
+        let expected = ["AF3", "AF4", "AF7", "AF8", "AFz", "F10", "F7", "F8", "F9", "Fp1", "Fp2", "Fpz"];
+        assert_eq!(region, expected);
+        for name in region {
+            let other = opposite(name).unwrap();
+            assert!(expected.contains(&&*other), "{name}");
+        }
+        let moved = Channel { position: position("Fpz"), ..Channel::named("E17") };
+        assert_eq!(frontal(&[Channel::named("E17"), moved]), [1]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Band, FilterKind, Pick, Pipeline, Reference, Scaling};
+use super::{Band, FilterKind, OcularRegression, Pick, Pipeline, Reference, Scaling};
 use crate::error::{Error, Result};
 use crate::filter::{LARGEST_ORDER, MOST_TAPS};
 use crate::montage::normalise;
@@ -25,8 +25,11 @@ impl Pipeline {
         if let Some(notch) = self.notch_hz {
             positive("`notch_hz`", notch)?;
         }
-        if let Some(band) = &self.band {
+        for band in [&self.band, &self.epoch_band].into_iter().flatten() {
             check_band(band)?;
+        }
+        if let Some(OcularRegression::Channels(names)) = &self.ocular {
+            list("ocular", names)?;
         }
         if let Some(rate) = self.rate_hz {
             positive("`rate_hz`", rate)?;

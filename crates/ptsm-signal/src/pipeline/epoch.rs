@@ -91,7 +91,7 @@ impl Pipeline {
         segments.retain(|segment| !segment.cues.is_empty());
         segments.iter().try_for_each(|segment| check_numbers(recording, &selection, &segment.range))?;
 
-        let (channels, samples) = (selection.picked.len(), grid.window.samples);
+        let (channels, samples) = (selection.processed.len(), grid.window.samples);
         let mut x = vec![0.0; inside.len() * channels * samples];
         let reference = selection.reference(&recording.samples, recording.length());
         let isa = Isa::best();
@@ -100,7 +100,7 @@ impl Pipeline {
             let needed_ranges =
                 grid.needed_ranges(cues.iter().map(|&(cue, _)| cue), chain.length(range.len()));
             let reference = reference.as_deref().map(|reference| &reference[range.clone()]);
-            for (g, picked) in selection.picked.chunks(LANES).enumerate() {
+            for (g, picked) in selection.processed.chunks(LANES).enumerate() {
                 let own: Vec<&[f32]> =
                     picked.iter().map(|&channel| &recording.channel(channel)[range.clone()]).collect();
                 group.load(isa, &own, reference);
@@ -111,7 +111,7 @@ impl Pipeline {
                 }
             }
         }
-        self.scaling.apply(&mut x, channels * samples);
+        let x = self.process_epochs(&selection, x, samples, rate_hz, inside.iter().map(|_| ()))?;
 
         let layout = Layout {
             channels: selection.channels(&recording.channels),

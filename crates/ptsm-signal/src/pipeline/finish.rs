@@ -7,9 +7,10 @@ use crate::error::{Error, Result};
 use crate::trials::{Layout, Trials};
 
 impl Pipeline {
-    /// Applies to trials what does not need the recording around them: pick, reference, window, baseline and scaling. Trials
-    /// are cropped to `window_s` where it lies inside them, and keep their own window where it does not. A notch, a band or
-    /// another rate is refused: at the edges of a trial filters see nothing.
+    /// Applies to trials what does not need the recording around them: pick, reference, window, baseline, ocular regression (over
+    /// all trials of a subject and session), the band of each epoch and scaling. Trials are cropped to `window_s` where it lies
+    /// inside them, and keep their own window where it does not. A notch, a band or another rate is refused: at the edges of a
+    /// trial filters see nothing. Who accepts that says `epoch_band`.
     pub fn finish(&self, trials: Trials) -> Result<Trials> {
         self.check()?;
         let layout = trials.layout();
@@ -19,17 +20,18 @@ impl Pipeline {
         let cue = (-layout.start_s * layout.rate_hz).round() as i64;
         let grid = self.grid_inside(layout, cue)?;
 
-        let (channels, samples) = (selection.picked.len(), grid.window.samples);
+        let (channels, samples) = (selection.processed.len(), grid.window.samples);
         let mut x = vec![0.0; trials.len() * channels * samples];
         for (row, out) in x.chunks_exact_mut(channels * samples).enumerate() {
             let signal = trials.signal(row);
             let reference = selection.reference(signal, length);
-            for (&channel, out) in selection.picked.iter().zip(out.chunks_exact_mut(samples)) {
+            for (&channel, out) in selection.processed.iter().zip(out.chunks_exact_mut(samples)) {
                 let channel = against(&signal[channel * length..][..length], reference.as_deref());
                 grid.copy(channel.as_chunks::<1>().0, cue, out);
             }
         }
-        self.scaling.apply(&mut x, channels * samples);
+        let domains = trials.info().iter().map(|trial| (trial.subject, trial.session));
+        let x = self.process_epochs(&selection, x, samples, layout.rate_hz, domains)?;
         // The first sample need not be a whole number of samples away from the cue.
         let remainder = layout.start_s * layout.rate_hz + cue as f64;
         let layout = Layout {
@@ -56,7 +58,8 @@ impl Pipeline {
             (None, None, None) => return Ok(()),
         };
         Err(Error::pipeline(format!("a {what} cannot be applied to epochs")).with_hint(
-            "filter and resample the recording before epoching it, and leave `notch_hz`, `band` and `rate_hz` out here",
+            "filter and resample the recording before epoching it, and leave `notch_hz`, `band` and `rate_hz` out here; `epoch_band` \
+             filters each epoch by itself, edges and all",
         ))
     }
 

@@ -26,7 +26,7 @@ const WIDTH: usize = 110;
 pub const PIPELINE_KEYS: &[PipelineKey] = &[
     PipelineKey {
         name: "pick",
-        about: "channels to keep, by name and in this order; \"all\" are those that count as EEG",
+        about: "channels to keep, by name and in this order; \"all\" are those that count as EEG, \"frontal\" those near the eyes, by position",
         example: "[\"C3\", \"Cz\", \"C4\"]",
         on_epochs: true,
     },
@@ -64,6 +64,18 @@ pub const PIPELINE_KEYS: &[PipelineKey] = &[
         name: "baseline_s",
         about: "seconds after the event whose mean is subtracted from each channel; or \"none\"",
         example: "[-0.2, 0.0]",
+        on_epochs: true,
+    },
+    PipelineKey {
+        name: "ocular",
+        about: "ocular regression: channels whose share in the others is taken off by least squares over a subject's epochs, and which are dropped; \"frontal\" are those near the eyes, by position; or \"none\"",
+        example: "[\"Fp1\", \"Fp2\"]",
+        on_epochs: true,
+    },
+    PipelineKey {
+        name: "epoch_band",
+        about: "pass band in Hz that each epoch is filtered with by itself, edges and all, written as `band`; or \"none\"",
+        example: "[7.5, 31]",
         on_epochs: true,
     },
     PipelineKey {
@@ -150,17 +162,21 @@ fn suggestion(key: &PipelineKey, own: &Value, given: &Value) -> Result<Value> {
     Ok(match (key.name, given) {
         // JSON has no other word for numbers that are none.
         (_, Value::Null) => return Err(key.wrong("is no finite number", None)),
-        ("notch_hz" | "band" | "rate_hz" | "baseline_s", Value::String(text)) if text == "none" => {
+        ("notch_hz" | "band" | "rate_hz" | "baseline_s" | "ocular" | "epoch_band", Value::String(text))
+            if text == "none" =>
+        {
             Value::Null
         }
         ("pick", Value::Array(_)) => json!({ "names": given }),
-        ("reference", Value::Array(_)) => json!({ "channels": given }),
+        ("reference" | "ocular", Value::Array(_)) => json!({ "channels": given }),
         ("scaling", Value::Number(_)) => json!({ "by": given }),
-        ("band", Value::Array(edges)) => match &edges[..] {
+        ("band" | "epoch_band", Value::Array(edges)) => match &edges[..] {
             [low, high] => band(key, own, [("low_hz", low), ("high_hz", high)])?,
             _ => return Err(key.wrong(&format!("{} numbers are no two edges", edges.len()), None)),
         },
-        ("band", Value::Object(given)) => band(key, own, given.iter().map(|(k, v)| (k.as_str(), v)))?,
+        ("band" | "epoch_band", Value::Object(given)) => {
+            band(key, own, given.iter().map(|(k, v)| (k.as_str(), v)))?
+        }
         _ => given.clone(),
     })
 }
@@ -175,7 +191,7 @@ fn band<'a>(
     let mut band: Map<String, Value> = own.as_object().or(none.as_object()).cloned().unwrap_or_default();
     for (name, value) in given {
         if !band.contains_key(name) {
-            return Err(unknown("pipeline.band", name, band.keys().map(String::as_str)));
+            return Err(unknown(&format!("pipeline.{}", key.name), name, band.keys().map(String::as_str)));
         }
         let value = match (name, value) {
             (_, Value::Null) => return Err(key.wrong(&format!("`{name}` is no finite number"), None)),
@@ -204,9 +220,9 @@ fn unknown<'a>(table: &str, name: &str, known: impl Iterator<Item = &'a str>) ->
 fn short(name: &str, value: &Value) -> Value {
     match (name, value) {
         ("pick", Value::Object(all)) => all.get("names").unwrap_or(value).clone(),
-        ("reference", Value::Object(all)) => all.get("channels").unwrap_or(value).clone(),
+        ("reference" | "ocular", Value::Object(all)) => all.get("channels").unwrap_or(value).clone(),
         ("scaling", Value::Object(all)) => all.get("by").unwrap_or(value).clone(),
-        ("band", Value::Object(band)) if band.get("kind") == Some(&usual_kind()) => {
+        ("band" | "epoch_band", Value::Object(band)) if band.get("kind") == Some(&usual_kind()) => {
             json!([band.get("low_hz"), band.get("high_hz")])
         }
         _ => value.clone(),
@@ -234,7 +250,7 @@ fn toml(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::alignment::Alignment;
-    use crate::pipeline::{Band, FilterKind, Pick, Reference, Scaling};
+    use crate::pipeline::{Band, FilterKind, OcularRegression, Pick, Reference, Scaling};
 
     fn zero_phase(low_hz: Option<f64>, high_hz: Option<f64>) -> Option<Band> {
         Some(Band { low_hz, high_hz, kind: FilterKind::ZeroPhase { order: 4 } })
@@ -248,9 +264,15 @@ mod tests {
 
     #[test]
     fn issue_19_every_key_of_a_pipeline_is_in_the_table() {
-        let Value::Object(all) = serde_json::to_value(Pipeline::default()).unwrap() else {
-            panic!("no table")
+        // Keys that are left out of what is written, unless they are set, keep pipelines of earlier versions as they were.
+        let default = serde_json::to_value(Pipeline::default()).unwrap();
+        assert!(default.get("ocular").is_none() && default.get("epoch_band").is_none());
+        let set = Pipeline {
+            ocular: Some(OcularRegression::Frontal),
+            epoch_band: zero_phase(Some(8.0), None),
+            ..Pipeline::default()
         };
+        let Value::Object(all) = serde_json::to_value(set).unwrap() else { panic!("no table") };
         let mut known: Vec<&str> = PIPELINE_KEYS.iter().map(|key| key.name).collect();
         known.sort_unstable();
         assert_eq!(all.keys().map(String::as_str).collect::<Vec<_>>(), known);
@@ -286,6 +308,19 @@ mod tests {
         assert_eq!((several.scaling, several.rate_hz, several.band), (Scaling::By(50.0), None, None));
         assert_eq!(several.alignment, Alignment::Euclidean);
         assert_eq!(several.changed(&json!({ "scaling": "none" })).unwrap().scaling, Scaling::None);
+        let eyes =
+            changed(json!({ "ocular": "frontal", "pick": "frontal", "epoch_band": [7.5, 31] })).unwrap();
+        assert_eq!(
+            (eyes.ocular.clone(), eyes.pick.clone()),
+            (Some(OcularRegression::Frontal), Pick::Frontal)
+        );
+        assert_eq!(eyes.epoch_band, zero_phase(Some(7.5), Some(31.0)));
+        let named = eyes.changed(&json!({ "ocular": ["Fp1"], "epoch_band": "none" })).unwrap();
+        assert_eq!(named.ocular, Some(OcularRegression::Channels(vec!["Fp1".into()])));
+        assert_eq!(
+            (named.epoch_band, named.changed(&json!({ "ocular": "none" })).unwrap().ocular),
+            (None, None)
+        );
         let long = json!({ "pick": { "names": ["Cz"] }, "reference": { "channels": ["M2"] }, "scaling": { "by": 2 } });
         assert_eq!(several.changed(&long).unwrap().pick, Pick::Names(vec!["Cz".into()]));
     }
@@ -329,6 +364,8 @@ mod tests {
         for pipeline in [
             Pipeline::default(),
             changed(json!({ "pick": ["a\"b"], "scaling": 50, "baseline_s": [-0.2, 0] })).unwrap(),
+            changed(json!({ "pick": "frontal", "ocular": ["Fp1"], "epoch_band": [7.5, 31] })).unwrap(),
+            changed(json!({ "ocular": "frontal", "epoch_band": ["none", 31] })).unwrap(),
             Pipeline { band: Some(causal), notch_hz: Some(50.0), ..Pipeline::default() },
         ] {
             let written = pipeline.written();

@@ -4,9 +4,11 @@ mod chain;
 mod check;
 mod cues;
 mod epoch;
+mod epochs;
 mod finish;
 mod grid;
 mod keys;
+mod ocular;
 mod scaling;
 mod selection;
 
@@ -19,6 +21,7 @@ use crate::trials::Trials;
 
 pub use epoch::{EpochedRecording, RecordingId};
 pub use keys::{PIPELINE_KEYS, PipelineKey};
+pub use ocular::OcularRegression;
 
 /// Which channels to keep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +30,8 @@ pub enum Pick {
     /// All of them.
     #[default]
     All,
+    /// Those of the frontal region, by where electrodes are; see [`frontal`](crate::frontal).
+    Frontal,
     /// These, in this order.
     Names(Vec<String>),
 }
@@ -92,7 +97,7 @@ pub enum Scaling {
 }
 
 /// Everything between a recording and a decoder, in the order of its fields. The order is fixed: pick, reference, notch, band, resample,
-/// window, baseline, scaling, and alignment once all of a subject's trials are there.
+/// window, baseline, ocular regression, the band of each epoch, scaling, and alignment once all of a subject's trials are there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pipeline {
@@ -112,6 +117,14 @@ pub struct Pipeline {
     pub window_s: [f64; 2],
     /// A window, in seconds after the cue, whose mean is taken off each channel. It may lie outside the trial's own window.
     pub baseline_s: Option<[f64; 2]>,
+    /// Ocular regression: what these channels explain of the others, by least squares over the epochs of one recording or, of arrays,
+    /// over those of a subject and session, is taken off them. The channels are dropped. It looks at unlabelled epochs of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ocular: Option<OcularRegression>,
+    /// A band that each epoch is filtered with by itself, so that its edges are the filter's: what can be done to arrays, alike for
+    /// every epoch of recordings and arrays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch_band: Option<Band>,
     /// What each trial is divided by.
     pub scaling: Scaling,
     /// Alignment.
@@ -128,6 +141,8 @@ impl Default for Pipeline {
             rate_hz: None,
             window_s: [0.0, 4.0],
             baseline_s: None,
+            ocular: None,
+            epoch_band: None,
             scaling: Scaling::TrialDeviation,
             alignment: Alignment::None,
         }
@@ -140,9 +155,10 @@ impl Pipeline {
         self.alignment.apply(trials)
     }
 
-    /// The target access of the pipeline: what its alignment sees, for nothing else looks beyond one
-    /// recording.
+    /// The target access of the pipeline: what its alignment and its ocular regression see. Filters look no farther than one
+    /// recording, at samples around the epoch.
     pub fn target_access(&self) -> TargetAccess {
-        self.alignment.target_access()
+        let ocular = if self.ocular.is_some() { TargetAccess::WHOLE } else { TargetAccess::Nothing };
+        self.alignment.target_access().and(ocular)
     }
 }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{Pick, Pipeline, Reference};
+use super::{OcularRegression, Pick, Pipeline, Reference};
 use crate::error::{Error, Result};
-use crate::montage::{Channel, normalise};
+use crate::montage::{Channel, frontal, normalise};
 
-/// Places of the picked channels and of those that are the reference.
+/// Places of the channels that are kept, of those they are regressed on and of those that are the reference.
 pub(super) struct Selection {
-    pub(super) picked: Vec<usize>,
+    /// The channels of the epochs, then those that ocular regression regresses on.
+    pub(super) processed: Vec<usize>,
+    /// How many of the processed ones are kept.
+    pub(super) kept: usize,
     reference: Vec<usize>,
 }
 
@@ -16,6 +19,7 @@ impl Selection {
     pub(super) fn new(pipeline: &Pipeline, channels: &[Channel]) -> Result<Selection> {
         let picked = match &pipeline.pick {
             Pick::All => (0..channels.len()).collect(),
+            Pick::Frontal => frontal_channels(channels)?,
             Pick::Names(names) => places(names, channels)?,
         };
         let reference = match &pipeline.reference {
@@ -28,17 +32,31 @@ impl Selection {
             return Err(Error::pipeline(format!("channel `{name}` against itself is nothing"))
                 .with_hint("pick more channels or keep the recorded reference"));
         }
-        Ok(Selection { picked, reference })
+        let regressors = match &pipeline.ocular {
+            None => Vec::new(),
+            Some(OcularRegression::Frontal) => frontal_channels(channels)?,
+            Some(OcularRegression::Channels(names)) => places(names, channels)?,
+        };
+        let mut processed: Vec<usize> = picked.into_iter().filter(|c| !regressors.contains(c)).collect();
+        let kept = processed.len();
+        if kept == 0 {
+            return Err(Error::pipeline(
+                "ocular regression drops the channels it regresses on, which are all",
+            )
+            .with_hint("pick other channels besides, or leave `ocular` out"));
+        }
+        processed.extend(regressors);
+        Ok(Selection { processed, kept, reference })
     }
 
-    /// The picked channels themselves.
+    /// The channels that are kept, themselves.
     pub(super) fn channels(&self, channels: &[Channel]) -> Vec<Channel> {
-        self.picked.iter().map(|&c| channels[c].clone()).collect()
+        self.processed[..self.kept].iter().map(|&c| channels[c].clone()).collect()
     }
 
     /// Every channel that is needed, once.
     pub(super) fn used(&self) -> BTreeSet<usize> {
-        self.picked.iter().chain(&self.reference).copied().collect()
+        self.processed.iter().chain(&self.reference).copied().collect()
     }
 
     /// The mean of the reference channels; none where potentials stay as recorded.
@@ -62,8 +80,9 @@ impl Selection {
 }
 
 impl Pipeline {
-    /// Where each channel that the pipeline names, those that are picked and then those of the reference, is among channels of these
-    /// names in any spelling; of several of one name the first counts. Nothing where it picks all: then every channel is needed.
+    /// Where each channel that the pipeline names, those that are picked and then those of the reference and of ocular regression, is
+    /// among channels of these names in any spelling; of several of one name the first counts. Nothing where it picks all or a region,
+    /// which is told by positions: then every channel is needed.
     pub fn named_channels<'a>(
         &self,
         channels: impl IntoIterator<Item = &'a str>,
@@ -73,12 +92,17 @@ impl Pipeline {
             Reference::Channels(names) => names,
             Reference::AsRecorded | Reference::Average => &[],
         };
+        let ocular: &[String] = match &self.ocular {
+            Some(OcularRegression::Frontal) => return None,
+            Some(OcularRegression::Channels(names)) => names,
+            None => &[],
+        };
         let known: Vec<String> = channels.into_iter().map(normalise).collect();
         let place = |name: &String| {
             let name = normalise(name);
             known.iter().position(|known| *known == name)
         };
-        Some(picked.iter().chain(reference).map(place).collect())
+        Some(picked.iter().chain(reference).chain(ocular).map(place).collect())
     }
 }
 
@@ -88,6 +112,16 @@ pub(super) fn against(channel: &[f32], reference: Option<&[f64]>) -> Vec<f64> {
         None => channel.iter().map(|&x| f64::from(x)).collect(),
         Some(reference) => channel.iter().zip(reference).map(|(&x, r)| f64::from(x) - r).collect(),
     }
+}
+
+/// The channels of the frontal region; at least one.
+fn frontal_channels(channels: &[Channel]) -> Result<Vec<usize>> {
+    let found = frontal(channels);
+    if found.is_empty() {
+        return Err(Error::pipeline("no channel is in the frontal region")
+            .with_hint("it is told by electrode positions (`Fp1`, `AF7`, `F8`); name the channels instead"));
+    }
+    Ok(found)
 }
 
 fn places(names: &[String], channels: &[Channel]) -> Result<Vec<usize>> {
@@ -127,7 +161,7 @@ mod tests {
         let pick = Pick::Names(vec!["CZ".into(), "c3..".into()]);
         let reference = Reference::Channels(vec!["M1".into()]);
         let selection = select(pick, reference, &["C3", "M1", "Cz", "C4"]).unwrap();
-        assert_eq!(selection.picked, [2, 0]);
+        assert_eq!((&selection.processed[..], selection.kept), (&[2, 0][..], 2));
         assert_eq!(selection.used().into_iter().collect::<Vec<_>>(), [0, 1, 2]);
         let signal = [1.0, 2.0, 10.0, 20.0, 5.0, 6.0, 0.0, 0.0];
         assert_eq!(selection.reference(&signal, 2).unwrap(), [10.0, 20.0]);
