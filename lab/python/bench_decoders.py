@@ -296,6 +296,7 @@ PEERS = {
     "ptsm-paper": ptsm,
     "eegnet": plain(eegnet),
     "deepconvnet": plain(deepconvnet),
+    "deepconvnet-short": plain(deepconvnet),
     "deepconvnet-cropped": deepconvnet_cropped,
     "deepconvnet-zhang": plain(deepconvnet),
     "shallowconvnet": plain(shallowconvnet),

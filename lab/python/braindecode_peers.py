@@ -47,6 +47,7 @@ def eegconformer(models, net, size):
 PEERS = {
     "eegnet": eegnet,
     "deepconvnet": deepconvnet,
+    "deepconvnet-short": deepconvnet,
     "deepconvnet-cropped": deepconvnet_cropped,
     "deepconvnet-zhang": deepconvnet,
     "shallowconvnet": shallowconvnet,

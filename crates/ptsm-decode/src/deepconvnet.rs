@@ -26,12 +26,13 @@ use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
 use ptsm_signal::Layout;
 use serde::{Deserialize, Serialize};
 
+use crate::eegnet;
 use crate::error::{Error, Result};
 use crate::layers::weight;
 use crate::method::Method;
 use crate::network::{Architecture, Network, TrialBatch, TrialShape};
 use crate::settings::{positive, probability};
-use crate::training::{Recipe, Select, Training};
+use crate::training::{LrSchedule, Recipe, Select, Training};
 
 /// DeepConvNet on whole trials.
 pub const DEEPCONVNET: Method = Method {
@@ -40,17 +41,38 @@ pub const DEEPCONVNET: Method = Method {
     paper: "Schirrmeister et al. 2017",
     doi: "10.1002/hbm.23730",
     differs: DIFFERS,
-    ..Method::network::<DeepConvNet>(|layout| Recipe::new(DeepConvNet::for_layout(layout)))
+    ..Method::network::<DeepConvNet>(|_| Recipe {
+        training: published(),
+        ..Recipe::new(DeepConvNet::default())
+    })
+};
+
+/// DeepConvNet for trials that the original cannot take.
+pub const DEEPCONVNET_SHORT: Method = Method {
+    name: "deepconvnet-short",
+    about: "DeepConvNet with kernels of 5 and poolings of 2, for 128 Hz and trials below 441 samples",
+    paper: "Schirrmeister et al. 2017; Lawhern et al. 2018",
+    doi: "10.1088/1741-2552/aace8c",
+    differs: "The form that Lawhern et al. gave DeepConvNet for 128 Hz, at any rate; less the biases in front of batch norms, which cancel, with dropout where the original has it (at the input of blocks 2 to 4, none in front of the head) \
+              and with batch norms that average over batches (theirs keep a tenth of the past). Max-norm constraints (2, head 0.5); none with `max_norm = null` and `head_norm = null`. \
+              The engine runs the first two convolutions as one with composed weights. Trained as `eegnet`, by the recipe that Lawhern et al. use for all their networks, with the same differences.",
+    ..Method::network::<DeepConvNet>(|_| Recipe {
+        training: eegnet::published(),
+        ..Recipe::new(DeepConvNet::short())
+    })
 };
 
 /// DeepConvNet on every window of a trial.
 pub const DEEPCONVNET_CROPPED: Method = Method {
     name: "deepconvnet-cropped",
-    about: "the same on every window of a trial, the windows' probabilities averaged",
+    about: "DeepConvNet on every window of a trial, the windows' probabilities averaged",
     paper: "Schirrmeister et al. 2017",
     doi: "10.1002/hbm.23730",
     differs: DIFFERS,
-    ..Method::network::<DeepConvNet>(|layout| Recipe::new(DeepConvNet::cropped_for_layout(layout)))
+    ..Method::network::<DeepConvNet>(|layout| Recipe {
+        training: published(),
+        ..Recipe::new(DeepConvNet::cropped_for_layout(layout))
+    })
 };
 
 /// DeepConvNet trained as Zhang et al. did.
@@ -59,12 +81,33 @@ pub const DEEPCONVNET_ZHANG: Method = Method {
     about: "DeepConvNet trained by the recipe with the best published result across subjects on OpenBMI",
     paper: "Zhang et al. 2021",
     doi: "10.1016/j.neunet.2020.12.013",
-    differs: DIFFERS,
-    ..Method::network::<DeepConvNet>(zhang)
+    differs: "No max-norm constraints, as theirs. The engine runs the first two convolutions as one with composed weights. Batches of 16 trials have four of each of four subjects, theirs are of anybody. \
+              One training for each seed, with one choice of validation subjects; they train six times for each test subject, each time with another sixth of the rest for validation, and take the run of lowest validation loss. \
+              Temperature and offsets of the probabilities are fitted on the validation subjects afterwards. They decode 62 channels at 250 Hz, 4 s (1000 samples), no filter, and score the test subject's second session; which trials are decoded and scored here is up to the pipeline and the protocol. \
+              Trials below 441 samples are refused, unless `network.kernel=5` and `network.pool=2` are set.",
+    ..Method::network::<DeepConvNet>(|_| zhang())
 };
 
-const DIFFERS: &str = "Max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null`. The engine runs the first two convolutions as one with composed weights. With kernel 5 and pool 2 it is the form of Lawhern et al. for 128 Hz, less the biases in front of batch norms, which cancel, and with dropout where the original has it. Shorter trials than 441 samples get that form by default. `deepconvnet` and `deepconvnet-cropped` are trained by the \
-                       common recipe, not by that of the paper.";
+const DIFFERS: &str = "Max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null` and `head_norm = null`. The engine runs the first two convolutions as one with composed weights. \
+                       For 250 Hz; kernels and poolings stay as they are at other rates. Trials below 441 samples (521 in windows of 441) are refused: `deepconvnet-short` takes them, or `network.kernel=5` and `network.pool=2`. \
+                       Trained by the first stage of the authors' early stopping: Adam at 1e-3, batches of 64, no penalty, no clipping, 1600 epochs at most, the epoch of fewest wrong decisions on validation subjects (balanced over classes; equal ones by loss). \
+                       An epoch is one pass over all training subjects, theirs is of one subject; hence training ends after 80 epochs without improvement in place of 160. Their second stage, which goes on with the validation trials too, is left out: those are of other subjects. \
+                       Exponential moving standardisation, which they put before the network, is not part of it; trials are scaled as the pipeline says. `deepconvnet-cropped` takes every window of 2 s (of shorter trials the half, at least 441 samples), \
+                       and counts its windows one by one in the loss; their penalty for neighbouring windows that differ is left out. Temperature and offsets of the probabilities are fitted on the validation subjects afterwards.";
+
+/// The first stage of Schirrmeister et al.'s early stopping; ShallowConvNet is trained by it, too. Their 1600 epochs and their patience of
+/// 160 are of one subject's trials.
+pub(crate) fn published() -> Training {
+    Training {
+        epochs: 1600,
+        patience: Some(80),
+        select: Select::Accuracy,
+        course: LrSchedule::Constant,
+        weight_decay: 0.0,
+        clip: None,
+        ..Training::default()
+    }
+}
 
 /// Configuration of DeepConvNet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,24 +162,13 @@ struct Windows {
 }
 
 impl DeepConvNet {
-    /// The form that fits: that of Lawhern et al. for 128 Hz where the original does not.
-    fn for_layout(layout: &Layout) -> DeepConvNet {
-        DeepConvNet::where_needed(layout, DeepConvNet::default().least_time())
-    }
-
-    /// The same where the original needs so many samples.
-    fn where_needed(layout: &Layout, samples: usize) -> DeepConvNet {
-        let config = DeepConvNet::default();
-        if layout.samples < samples {
-            return DeepConvNet { kernel: 5, pool: 2, ..config };
-        }
-        config
+    /// The form of Lawhern et al. for 128 Hz.
+    fn short() -> DeepConvNet {
+        DeepConvNet { kernel: 5, pool: 2, ..DeepConvNet::default() }
     }
 
     fn cropped_for_layout(layout: &Layout) -> DeepConvNet {
-        // A window and the step to the next one.
-        let original = DeepConvNet::default();
-        let config = DeepConvNet::where_needed(layout, original.least_time() + original.stride() - 1);
+        let config = DeepConvNet::default();
         // Two seconds of four in the paper; of shorter trials the half, and never less than the network can take.
         let two_seconds = (2.0 * layout.rate_hz).round() as usize;
         let crop = two_seconds.min(layout.samples / 2).max(config.least_time());
@@ -171,12 +203,33 @@ impl DeepConvNet {
         let rows = (time + 1).saturating_sub(seen) / stride;
         if rows == 0 {
             return Err(Error::Configuration(format!(
-                "windows of {crop} samples need trials of at least {} samples, got {time}; use a smaller `crop`",
-                seen.saturating_add(stride - 1)
+                "windows of {crop} samples need trials of at least {} samples, got {time}; {}",
+                seen.saturating_add(stride - 1),
+                match crop > least {
+                    true => "use a smaller `network.crop`".to_string(),
+                    false => self.for_short_trials(),
+                }
             )));
         }
         let count = rows * stride;
         Ok(Windows { time: seen - 1 + count, places, count })
+    }
+
+    /// What to do about trials that are too short.
+    fn for_short_trials(&self) -> String {
+        let (short, resample) = (DeepConvNet::short(), "resample to a higher rate (`pipeline.rate_hz`)");
+        if self.least_time() <= short.least_time() {
+            return format!("{resample}, or use smaller kernels and pools");
+        }
+        let (kernel, pool, least) = (short.kernel, short.pool, short.least_time());
+        match self.crop {
+            None => format!(
+                "take the decoder `deepconvnet-short` or set `network.kernel={kernel}` and `network.pool={pool}` (at least {least} samples), or {resample}"
+            ),
+            Some(_) => format!(
+                "set `network.kernel={kernel}`, `network.pool={pool}` and a `network.crop` of at least {least} samples, take the decoder `deepconvnet-short` for whole trials, or {resample}"
+            ),
+        }
     }
 
     fn check(&self, shape: TrialShape) -> Result<()> {
@@ -188,12 +241,12 @@ impl DeepConvNet {
         }
         if shape.time < self.least_time() {
             return Err(Error::Configuration(format!(
-                "DeepConvNet with kernel {} and pooling {} needs trials of at least {} samples, got {}; \
-                 resample to a higher rate or use smaller kernels and pools",
+                "DeepConvNet with kernel {} and pooling {} needs trials of at least {} samples, got {}; {}",
                 self.kernel,
                 self.pool,
                 self.least_time(),
-                shape.time
+                shape.time,
+                self.for_short_trials()
             )));
         }
         Ok(())
@@ -309,8 +362,8 @@ impl DeepConvNet {
     }
 }
 
-fn zhang(layout: &Layout) -> Recipe {
-    let config = DeepConvNet { max_norm: None, head_norm: None, ..DeepConvNet::for_layout(layout) };
+fn zhang() -> Recipe {
+    let config = DeepConvNet { max_norm: None, head_norm: None, ..DeepConvNet::default() };
     let training = Training {
         epochs: 200,
         patience: None,

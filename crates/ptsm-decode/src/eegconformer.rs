@@ -23,7 +23,7 @@ use crate::method::Method;
 use crate::network::{Architecture, Network, TrialBatch, TrialShape};
 use crate::settings::{eeg_rate_hz, positive, probability};
 use crate::shallowconvnet::ShallowConvNet;
-use crate::training::{Recipe, Training};
+use crate::training::{LrSchedule, Recipe, Training};
 
 /// EEGConformer.
 pub const EEGCONFORMER: Method = Method {
@@ -31,7 +31,10 @@ pub const EEGCONFORMER: Method = Method {
     about: "a shallow convolution makes tokens of time, self-attention relates them",
     paper: "Song et al. 2023",
     doi: "10.1109/TNSRE.2022.3230250",
-    differs: "Nothing in the function. Attention is divided by the root of the whole width (40), as in the authors' code, not by that of a head's (4). The authors enlarge each batch by recombined trials and report the best test epoch; neither is done here.",
+    differs: "Nothing in the function. Attention is divided by the root of the whole width (40), as in the authors' code, not by that of a head's (4). Rates other than 250 Hz: kernel and pooling as in `shallowconvnet`. \
+              Trained as the authors did: Adam at 2e-4 with betas 0.5 and 0.999, batches of 72, no penalty, no clipping. They do 2000 epochs of one subject's trials; here training ends after 150 epochs of all training subjects', or 40 without improvement. \
+              They report the best test epoch; here the epoch of highest validation accuracy is kept. They enlarge each batch by as many recombined trials, which is not done here, and standardise all trials by the training trials' mean and deviation; here trials are scaled as the pipeline says. \
+              Temperature and offsets of the probabilities are fitted on the validation subjects afterwards.",
     ..Method::network::<EegConformer>(|layout| {
         let config = eeg_rate_hz(layout).map_or_else(EegConformer::default, EegConformer::at_rate);
         let training = Training {
@@ -39,6 +42,7 @@ pub const EEGCONFORMER: Method = Method {
             epochs: 150,
             patience: Some(40),
             rate: 2e-4,
+            course: LrSchedule::Constant,
             weight_decay: 0.0,
             betas: [0.5, 0.999],
             clip: None,

@@ -37,6 +37,12 @@ pub enum Error {
         /// How many members were asked for.
         members: usize,
     },
+    /// The common recipe for a decoder that the common trainer does not train.
+    #[error("`{name}` has no common recipe: that is for networks, and this decoder has a fit of its own")]
+    NoCommonRecipe {
+        /// The decoder.
+        name: String,
+    },
     /// Trials that cannot be trained on or decoded.
     #[error("{message}")]
     Trials {
@@ -79,6 +85,9 @@ impl Error {
             Error::NothingRandom { .. } => Some(
                 "leave `--ensemble` out, or take a decoder that begins with random weights, such as `eegnet`"
                     .into(),
+            ),
+            Error::NoCommonRecipe { .. } => Some(
+                "leave `recipe` out, or set `recipe=published`; networks such as `eegnet` take `recipe=common`".into(),
             ),
             Error::Trials { hint, .. } => Some(hint.clone()),
             Error::Signal(e) => e.hint().map(str::to_string),

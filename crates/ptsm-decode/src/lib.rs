@@ -93,4 +93,4 @@ pub use network::{
     ReadoutFit, TrialBatch, TrialPart, TrialShape, Trunk,
 };
 pub use probabilities::{Ties, inverse_temperature, softmax};
-pub use training::{LrSchedule, Recipe, Select, SymmetryUse, Training};
+pub use training::{LrSchedule, Recipe, RecipeName, Select, SymmetryUse, Training};

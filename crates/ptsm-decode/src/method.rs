@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::network::Architecture;
 use crate::recentring::{self, FittedRecentred, Recentred, Recentring};
 use crate::settings::{from_value, merge, to_value};
-use crate::training::Recipe;
+use crate::training::{Recipe, RecipeName};
 
 /// A decoder by name.
 pub struct Method {
@@ -142,12 +142,14 @@ impl Method {
     }
 
     /// The defaults with some changes laid over them. Every decoder in which something is random also has the setting
-    /// [`ensemble`](mod@crate::ensemble), which stands there only where it is more than 1.
+    /// [`ensemble`](mod@crate::ensemble), which stands there only where it is more than 1, and every network the setting `recipe`
+    /// ([`RecipeName`]), which stands there only where it is not the decoder's own.
     pub fn settings(&self, layout: &Layout, changes: &Value) -> Result<Value> {
         let (recentring, changes) = recentring::take(changes.clone())?;
         let (members, changes) = self.members(changes)?;
-        let settings = merge(&self.defaults(layout)?, &changes)?;
-        Ok(recentring::with(ensemble::with_size(settings, members), &recentring))
+        let (recipe, changes) = self.recipe(changes)?;
+        let settings = merge(&recipe.over(self.defaults(layout)?)?, &changes)?;
+        Ok(recentring::with(ensemble::with_size(recipe.noted_in(settings), members), &recentring))
     }
 
     /// What a decoder with these settings sees of the test (target) subject, before any alignment.
@@ -159,6 +161,20 @@ impl Method {
     /// How a few labelled trials of a subject can adapt a decoder with these settings: a recentred one not at all.
     pub fn adaptations(&self, settings: &Value) -> Result<&'static [AdaptationWay]> {
         Ok(if Recentring::of(settings)?.is_some() { &[] } else { self.adapts })
+    }
+
+    /// Whether it can be trained by the common recipe: whether it is a network of the common trainer.
+    pub fn takes_common_recipe(&self) -> bool {
+        matches!(self.form.0, Kind::Network { .. })
+    }
+
+    /// Which recipe settings ask for, and the settings without its name.
+    fn recipe(&self, settings: Value) -> Result<(RecipeName, Value)> {
+        let (recipe, settings) = RecipeName::take(settings)?;
+        match recipe == RecipeName::Common && !self.takes_common_recipe() {
+            true => Err(Error::NoCommonRecipe { name: self.name.into() }),
+            false => Ok((recipe, settings)),
+        }
     }
 
     /// How many members settings ask for, and the settings of each.
@@ -188,6 +204,7 @@ impl Method {
     }
 
     fn build_member(&self, settings: Value) -> Result<Box<dyn Decoder>> {
+        let (_, settings) = self.recipe(settings)?;
         let recipe = match &self.form.0 {
             Kind::Network { read, .. } => read(settings)?,
             Kind::Own { build, .. } => return build(settings),
@@ -230,7 +247,8 @@ impl Method {
     fn load_member(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
         match &self.form.0 {
             Kind::Network { read, .. } => {
-                let recipe = read(file.settings.clone())?;
+                let (_, settings) = self.recipe(file.settings.clone())?;
+                let recipe = read(settings)?;
                 let read = (file.path, file.bytes);
                 let fitted = FittedNetwork::load(read, recipe, file.layout, file.known_subjects, device)?;
                 Ok(Box::new(fitted))

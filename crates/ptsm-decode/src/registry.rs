@@ -14,6 +14,7 @@ pub const METHODS: &[Method] = &[
     ptsm::PTSM_PAPER,
     eegnet::EEGNET,
     deepconvnet::DEEPCONVNET,
+    deepconvnet::DEEPCONVNET_SHORT,
     deepconvnet::DEEPCONVNET_CROPPED,
     deepconvnet::DEEPCONVNET_ZHANG,
     shallowconvnet::SHALLOWCONVNET,
@@ -83,12 +84,65 @@ mod tests {
         assert_eq!(network("deepconvnet-cropped", 1000, 250.0)["crop"], 500);
         assert_eq!(network("deepconvnet-cropped", 950, 250.0)["crop"], 475);
         assert_eq!(network("deepconvnet-cropped", 640, 160.0)["crop"], 441);
-        let close = network("deepconvnet-cropped", 520, 250.0);
-        assert_eq!([&close["kernel"], &close["pool"], &close["crop"]], [5, 2, 260]);
         assert_eq!(network("deepconvnet-cropped", 521, 250.0)["crop"], 441);
-        let short = network("deepconvnet-cropped", 256, 128.0);
-        assert_eq!([&short["kernel"], &short["pool"], &short["crop"]], [5, 2, 128]);
+        // Whatever the trials, a name is one architecture.
+        for (samples, rate_hz) in [(1000, 250.0), (440, 250.0), (256, 128.0)] {
+            for name in ["deepconvnet", "deepconvnet-cropped", "deepconvnet-zhang"] {
+                let n = network(name, samples, rate_hz);
+                assert_eq!([&n["kernel"], &n["pool"]], [10, 3], "{name} {samples}");
+            }
+            let short = network("deepconvnet-short", samples, rate_hz);
+            assert_eq!(
+                [&short["kernel"], &short["pool"], &short["crop"]],
+                [&json!(5), &json!(2), &Value::Null]
+            );
+        }
         assert_eq!(network("deepconvnet", 1000, 250.0)["crop"], Value::Null);
+        // The specification's at 128 and 250 Hz; elsewhere kernels of half and an eighth of a second.
+        for (rate_hz, kernel, separable, pools) in [
+            (128.0, 64, 16, [4, 8]),
+            (250.0, 125, 32, [8, 16]),
+            (256.0, 128, 32, [8, 16]),
+            (160.0, 80, 20, [4, 8]),
+            (100.0, 50, 13, [4, 8]),
+        ] {
+            for n in [network("eegnet", 1000, rate_hz), network("dann", 1000, rate_hz)["encoder"].clone()] {
+                assert_eq!([&n["kernel"], &n["separable_kernel"]], [kernel, separable], "{rate_hz}");
+                assert_eq!(n["pools"], json!(pools), "{rate_hz}");
+            }
+        }
+    }
+
+    #[test]
+    fn networks_are_trained_as_published() {
+        let training =
+            |name: &str| find(name).unwrap().defaults(&layout(1000, 250.0)).unwrap()["training"].clone();
+        for (name, epochs, patience, select) in [
+            ("eegnet", 500, json!(75), "loss"),
+            ("deepconvnet-short", 500, json!(75), "loss"),
+            ("deepconvnet", 1600, json!(80), "accuracy"),
+            ("deepconvnet-cropped", 1600, json!(80), "accuracy"),
+            ("shallowconvnet", 1600, json!(80), "accuracy"),
+            ("eegconformer", 150, json!(40), "accuracy"),
+            ("acon", 50, Value::Null, "accuracy"),
+            ("tsmnet", 50, Value::Null, "loss"),
+        ] {
+            let t = training(name);
+            let said = (&t["epochs"], &t["patience"], &t["select"]);
+            assert_eq!(said, (&json!(epochs), &patience, &json!(select)), "{name}");
+        }
+        for name in [
+            "eegnet",
+            "deepconvnet-short",
+            "deepconvnet",
+            "deepconvnet-cropped",
+            "shallowconvnet",
+            "eegconformer",
+        ] {
+            let t = training(name);
+            let said = [&t["weight_decay"], &t["clip"], &t["course"]];
+            assert_eq!(said, [&json!(0.0), &Value::Null, &json!("constant")], "{name}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@
 use ptsm_engine::{Id, Init, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
+use crate::deepconvnet;
 use crate::error::{Error, Result};
 use crate::layers::weight;
 use crate::method::Method;
@@ -27,9 +28,12 @@ pub const SHALLOWCONVNET: Method = Method {
     about: "band power by two convolutions, a square, a mean and a logarithm",
     paper: "Schirrmeister et al. 2017",
     doi: "10.1002/hbm.23730",
-    differs: "Max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null`. The engine runs the first two convolutions as one with composed weights. The mean power is at least 1e-6 before the logarithm. Trained by the common recipe, not by that of the paper.",
+    differs: "Max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null` and `head_norm = null`. The engine runs the first two convolutions as one with composed weights. The mean power is at least 1e-6 before the logarithm, as in the reference. \
+              Rates other than 250 Hz: kernel and pooling of the same duration, below 180 Hz of the duration that Lawhern et al. gave them at 128 Hz. On whole trials; the authors cut them into windows. \
+              Trained as `deepconvnet`, by the first stage of the authors' early stopping, with the same differences (80 epochs without improvement in place of 160, no second stage, no moving standardisation, probabilities calibrated on the validation subjects).",
     ..Method::network::<ShallowConvNet>(|layout| {
-        Recipe::new(eeg_rate_hz(layout).map_or_else(ShallowConvNet::default, ShallowConvNet::at_rate))
+        let config = eeg_rate_hz(layout).map_or_else(ShallowConvNet::default, ShallowConvNet::at_rate);
+        Recipe { training: deepconvnet::published(), ..Recipe::new(config) }
     })
 };
 

@@ -110,14 +110,15 @@ pub fn demo(seed: u64, env: &Env) -> Result<DemoReport> {
     Ok(DemoReport { records, summaries, few_shot_records: curve, few_shot: few, adapted, material })
 }
 
-/// Settings for a minute's work: fewer epochs. Both networks are trained with left-right mirroring at random, which takes half as long as
-/// equivariance, so that the networks are compared and not their
-/// data.
+/// Settings for a minute's work: the common recipe with fewer epochs. Both networks are trained with left-right mirroring at random, which
+/// takes half as long as equivariance, so that the networks are compared and not their data or recipes.
 fn changes(name: &str) -> Value {
     match name {
         "csp-lda" => json!({}),
         _ => json!({
-            "training": { "epochs": 30, "patience": 10, "symmetry": "none" }, "augment": { "mirror": 0.5 },
+            "recipe": "common",
+            "training": { "epochs": 30, "patience": 10, "symmetry": "none" },
+            "augment": { "mirror": 0.5 },
         }),
     }
 }

@@ -64,13 +64,21 @@ pub const ACON_PSEUDO: Method = Method {
     ..Method::network::<Acon>(|layout| recipe(layout, TargetSource::Pretended))
 };
 
-const DIFFERS: &str = "The first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights at C=62 (`rank = \"none\"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the training trials: validation subjects are scaled as the labelled ones, and subjects decoded later as the target was (in `acon-pseudo` the training subjects that play the target). An epoch is one pass over the labelled trials.";
+const DIFFERS: &str = "The first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights at C=62 (`rank = \"none\"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the training trials: validation subjects are scaled as the labelled ones, and subjects decoded later as the target was (in `acon-pseudo` the training subjects that play the target). An epoch is one pass over the labelled trials; the epoch kept is that of highest balanced accuracy (theirs: macro-F1). \
+                       Trials are shuffled, which the published scripts leave off, and a batch has as many of each subject. Other rates than 250 Hz: the first kernel and its stride of the same duration. The authors decode imagery of 48 channels and 3 s (750 samples) at 250 Hz. \
+                       Temperature and offsets of the probabilities are fitted on the validation subjects afterwards.";
 
-/// Adam at one rate for 50 epochs, as its authors do; batches of 32 labelled trials and as many of the target.
+/// Adam at one rate for 50 epochs, all of them, as its authors do; batches of 32 labelled trials and as many of the target.
 fn recipe(layout: &Layout, target: TargetSource) -> Recipe {
     let config = eeg_rate_hz(layout).map_or_else(Acon::default, Acon::at_rate);
     let period = config.period.min(layout.samples).max(2);
-    let training = Training { epochs: 50, batch_subjects: 8, batch_trials: 4, ..Training::adversarial() };
+    let training = Training {
+        epochs: 50,
+        patience: None,
+        batch_subjects: 8,
+        batch_trials: 4,
+        ..Training::adversarial()
+    };
     Recipe { training, ..Recipe::new(Acon { target, period, ..config }) }
 }
 

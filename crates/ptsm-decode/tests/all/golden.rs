@@ -8,14 +8,32 @@ use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::losses::{self, Mask};
 use ptsm_decode::ptsm::{Fusion, PoolPlacement, Ptsm};
+use ptsm_decode::registry::find;
 use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{
     Adam, Cpu, Feed, Graph, Id, Isa, Mode, Objective, Parameters, Program, Real, Step, StepSpec,
 };
+use ptsm_signal::{Channel, Layout};
+use serde::de::DeserializeOwned;
 
 fn shape(channels: usize, time: usize, classes: usize, subjects: usize) -> TrialShape {
     TrialShape { channels, time, classes, subjects }
+}
+
+/// The network that a decoder has for trials at a sampling rate when nobody changes anything.
+fn shipped<N: DeserializeOwned>(decoder: &str, shape: TrialShape, rate_hz: f64) -> N {
+    let names = |letter: char, n: usize| (0..n).map(move |i| format!("{letter}{i}"));
+    let layout = Layout {
+        channels: names('X', shape.channels).map(|name| Channel::named(&name)).collect(),
+        samples: shape.time,
+        rate_hz,
+        start_s: 0.0,
+        classes: names('k', shape.classes).collect(),
+        task: Default::default(),
+    };
+    let settings = find(decoder).unwrap().defaults(&layout).unwrap();
+    serde_json::from_value(settings["network"].clone()).unwrap()
 }
 
 #[test]
@@ -33,20 +51,22 @@ fn parameter_counts() {
         f(&mut c);
         c
     };
-    assert_eq!(count(eegnet(|_| ()), shape(64, 128, 2, 1)), 2258);
+    let ships = |s: TrialShape, rate_hz: f64| count(shipped::<EegNet>("eegnet", s, rate_hz), s);
+    assert_eq!(ships(shape(64, 128, 2, 1), 128.0), 2258);
     assert_eq!(count(eegnet(|c| c.kernel = 32), shape(22, 256, 4, 1)), 1716);
-    assert_eq!(count(eegnet(|_| ()), shape(22, 512, 4, 1)), 2484);
-    assert_eq!(count(eegnet(|_| ()), shape(62, 512, 2, 1)), 2610);
-    let doubled = |c: &mut EegNet| (c.kernel, c.separable_kernel, c.pools) = (125, 32, [8, 16]);
-    assert_eq!(count(eegnet(doubled), shape(62, 1000, 2, 1)), 3066);
+    assert_eq!(ships(shape(22, 512, 4, 1), 128.0), 2484);
+    assert_eq!(ships(shape(62, 512, 2, 1), 128.0), 2610);
+    assert_eq!(ships(shape(62, 1000, 2, 1), 250.0), 3066);
     assert_eq!(count(eegnet(|c| (c.filters, c.pointwise) = (4, 8)), shape(64, 128, 2, 1)), 1066);
     assert_eq!(count(DeepConvNet::default(), shape(22, 1000, 4, 1)), 282_879);
     assert_eq!(count(DeepConvNet::default(), shape(62, 1000, 2, 1)), 305_077);
     assert_eq!(count(DeepConvNet::default(), shape(64, 640, 2, 1)), 304_727);
     assert_eq!(count(DeepConvNet::default(), shape(22, 1125, 4, 1)), 284_479);
     // The Keras form for 128 Hz has 174 127, of which 375 are biases that the batch norms behind them cancel.
-    let slow = DeepConvNet { kernel: 5, pool: 2, ..DeepConvNet::default() };
-    assert_eq!(count(slow, shape(64, 128, 2, 1)), 174_127 - 375);
+    let s = shape(64, 128, 2, 1);
+    assert_eq!(count(shipped::<DeepConvNet>("deepconvnet-short", s, 128.0), s), 174_127 - 375);
+    let s = shape(22, 1000, 4, 1);
+    assert_eq!(count(shipped::<DeepConvNet>("deepconvnet", s, 250.0), s), 282_879);
     assert_eq!(count(ShallowConvNet::default(), shape(22, 1000, 4, 1)), 46_084);
     assert_eq!(count(ShallowConvNet::default(), shape(62, 1000, 2, 1)), 105_202);
     assert_eq!(count(EegConformer::default(), shape(22, 1000, 4, 1)), 789_572);
@@ -324,9 +344,10 @@ impl Classifier<'_> {
 }
 
 fn eegnet() -> Classifier<'static> {
+    let shape = shape(4, 128, 3, 1);
     Classifier {
-        model: Box::new(EegNet { dropout: 0.0, ..EegNet::default() }),
-        shape: shape(4, 128, 3, 1),
+        model: Box::new(EegNet { dropout: 0.0, ..shipped("eegnet", shape, 128.0) }),
+        shape,
         batch: 3,
         names: &crate::common::EEGNET_NAMES,
         scales: &[0.1, 0.1, 0.1, 0.1, 0.02, 0.1],
@@ -384,9 +405,10 @@ fn eegnet_f32_on_every_path() {
 }
 
 fn deepconvnet() -> Classifier<'static> {
+    let shape = shape(3, 500, 2, 1);
     Classifier {
-        model: Box::new(DeepConvNet { dropout: 0.0, ..DeepConvNet::default() }),
-        shape: shape(3, 500, 2, 1),
+        model: Box::new(DeepConvNet { dropout: 0.0, ..shipped("deepconvnet", shape, 250.0) }),
+        shape,
         batch: 2,
         names: &[
             "temporal.weight",
@@ -433,7 +455,20 @@ fn deepconvnet_refuses_short_trials() {
     let build = |t| DeepConvNet::default().build(shape(3, t, 2, 1).batch(2));
     let message = build(440).unwrap_err().to_string();
     assert!(message.contains("441") && message.contains("440"), "{message}");
+    assert!(message.contains("`deepconvnet-short`") && message.contains("network.kernel=5"), "{message}");
     assert!(build(441).is_ok());
+    // The decoder takes no other form by itself, and the one it names takes these trials.
+    let s = shape(3, 440, 2, 1);
+    for decoder in ["deepconvnet", "deepconvnet-zhang", "deepconvnet-cropped"] {
+        let error = shipped::<DeepConvNet>(decoder, s, 250.0).build(s.batch(2)).unwrap_err().to_string();
+        assert!(error.contains("`deepconvnet-short`"), "{decoder}: {error}");
+    }
+    assert!(shipped::<DeepConvNet>("deepconvnet-short", s, 250.0).build(s.batch(2)).is_ok());
+    // Long enough for a trial and not for windows.
+    let s = shape(3, 520, 2, 1);
+    let error =
+        shipped::<DeepConvNet>("deepconvnet-cropped", s, 250.0).build(s.batch(2)).unwrap_err().to_string();
+    assert!(error.contains("521") && error.contains("`deepconvnet-short`"), "{error}");
 }
 
 /// Section 8.4 of the specification.
@@ -479,9 +514,10 @@ fn ptsm_invariants() {
 }
 
 fn shallowconvnet() -> Classifier<'static> {
+    let shape = shape(3, 200, 2, 1);
     Classifier {
-        model: Box::new(ShallowConvNet { dropout: 0.0, ..ShallowConvNet::default() }),
-        shape: shape(3, 200, 2, 1),
+        model: Box::new(ShallowConvNet { dropout: 0.0, ..shipped("shallowconvnet", shape, 250.0) }),
+        shape,
         batch: 2,
         names: &["temporal.weight", "temporal.bias", "spatial.weight", "head.weight", "head.bias"],
         scales: &[0.1, 0.1, 0.1, 0.02, 0.1],

@@ -180,7 +180,8 @@ fn a_domain_head_without_reversal_changes_nothing() {
         file::save(&path, &*fit.fitted, &card(method, &trials, 3)).unwrap();
         (tensors(&path), fit.history)
     };
-    let training = json!({ "epochs": 6, "course": "constant", "clip": null, "select": "last" });
+    let training =
+        json!({ "epochs": 6, "course": "constant", "clip": null, "select": "last", "weight_decay": 1e-4 });
     let (plain, _) = saved("eegnet", json!({ "training": training }));
     let still = json!({ "reversal": { "fixed": 0.0 }, "weight": 1.0, "hidden": 16 });
     let (beside, history) = saved("dann-subject", json!({ "training": training, "network": still }));
