@@ -21,6 +21,7 @@ mod error;
 mod evidence;
 pub mod feature_tables;
 mod fisher;
+pub mod fit_tables;
 mod folder;
 mod folds;
 mod input;
@@ -33,6 +34,7 @@ mod paired;
 pub mod phrases;
 pub mod plan;
 mod record;
+mod reliability;
 pub mod results;
 pub mod runs;
 mod score;
@@ -52,7 +54,7 @@ pub mod tuning;
 pub use benchmark::{
     Benchmark, CollectedFit, CollectedResults, DecoderEntry, Division, FeatureFindings, FeatureReader,
     FitFailure, FitItem, FitOutcome, FitScores, FitStatus, FoldFeatureFindings, Observer, Stage, StageTrials,
-    TrainingSubjects, WorkList, WorkMarker,
+    TrainingSubjects, ValidationScore, WorkList, WorkMarker,
 };
 pub use chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
 pub use env::{CacheFolder, Cancellation, Env, FitWatch, LazyProgress, ProgressSink, ProgressTask};
@@ -72,6 +74,7 @@ pub use null::{auc_threshold, balanced_accuracy_threshold};
 pub use paired::PairedDifference;
 pub use plan::{Plan, PlanOverrides};
 pub use record::{FewShot, Record, read_records, write_records};
+pub use reliability::DecisionBins;
 pub use results::BenchmarkResults;
 pub use runs::{Evaluation, RunFile, TrainedRun};
 pub use score::{FewShotCurve, RecordContext, learning_curve, score};

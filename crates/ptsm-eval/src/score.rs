@@ -5,6 +5,7 @@ use ptsm_signal::{Subset, TargetAccess};
 
 use crate::error::Result;
 use crate::record::{FewShot, Record};
+use crate::reliability::DecisionBins;
 use crate::scores::{Scores, positive_class};
 use crate::splits::Units;
 
@@ -65,10 +66,24 @@ pub fn score(
     subjects: &Subset<'_>,
     context: &RecordContext,
 ) -> Result<Vec<Record>> {
+    score_into(fitted, subjects, context, &mut DecisionBins::default())
+}
+
+/// The same, with the decisions counted by their probability.
+pub(crate) fn score_into(
+    fitted: &dyn FittedDecoder,
+    subjects: &Subset<'_>,
+    context: &RecordContext,
+    decisions: &mut DecisionBins,
+) -> Result<Vec<Record>> {
     let one = |subject| {
         let trials = subjects.only(|t| t.subject == subject);
         let adapted = fitted.with_target_access(&trials, context.shown)?;
-        of_one(adapted.as_deref().unwrap_or(fitted), &trials, context, None)
+        let decoder = adapted.as_deref().unwrap_or(fitted);
+        let probabilities = decoder.probabilities(&trials)?;
+        let record = record(&trials, &probabilities, context, None)?;
+        decisions.add(&trials.labels(), &probabilities, trials.layout().classes.len());
+        Ok(record)
     };
     subjects.subjects().into_iter().map(one).collect()
 }
@@ -80,14 +95,23 @@ fn of_one(
     context: &RecordContext,
     adapt: Option<FewShot>,
 ) -> Result<Record> {
+    record(trials, &fitted.probabilities(trials)?, context, adapt)
+}
+
+/// The same from what was decoded.
+fn record(
+    trials: &Subset<'_>,
+    probabilities: &[f32],
+    context: &RecordContext,
+    adapt: Option<FewShot>,
+) -> Result<Record> {
     let subject = trials.info().next().map(|t| t.subject).ok_or_else(|| {
         crate::Error::scores("no trial is left to score")
             .with_hint("choose subjects with more trials, or fewer shots")
     })?;
     let classes = &trials.layout().classes;
-    let probabilities = fitted.probabilities(trials)?;
     let positive = positive_class(classes);
-    let scores = Scores::of(&trials.labels(), &probabilities, classes.len(), positive)?;
+    let scores = Scores::of(&trials.labels(), probabilities, classes.len(), positive)?;
     Ok(Record {
         data: context.data.clone(),
         model: context.model.clone(),

@@ -13,7 +13,9 @@ use super::reading::FeatureFindings;
 use super::stage::{Fold, Stage};
 use crate::error::{Error, Result};
 use crate::record::Record;
+use crate::reliability::DecisionBins;
 use crate::splits::Units;
+use crate::statistics::mean;
 
 /// To be raised when the same fit gives other records than before.
 const MEANING: u32 = 1;
@@ -157,6 +159,12 @@ pub struct FitOutcome {
     /// Scores or an error.
     #[serde(flatten)]
     pub scores: FitScores,
+    /// Its decisions for the test subjects by their probability; none of earlier versions and of what could not be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<DecisionBins>,
+    /// How well it decodes its validation subjects; none of a decoder that has none, of earlier versions, and of what could not be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<ValidationScore>,
     /// What its features tell of subjects, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<FeatureFindings>,
@@ -171,6 +179,31 @@ pub struct FitOutcome {
     pub source_only: usize,
     /// Version of the program, device and threads.
     pub made_by: String,
+}
+
+/// How well a decoder decodes its validation subjects. It was stopped and calibrated by them, so they are no test; but whoever chooses
+/// between settings by them has not looked at test subjects.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValidationScore {
+    /// How many there are.
+    pub subjects: usize,
+    /// Mean over subjects of the balanced accuracy.
+    pub balanced_accuracy: f64,
+    /// Mean over subjects of the log loss.
+    pub log_loss: f64,
+}
+
+impl ValidationScore {
+    /// From one record of each subject.
+    pub(super) fn of(records: &[Record]) -> ValidationScore {
+        let mean = |value: fn(&Record) -> f64| mean(&records.iter().map(value).collect::<Vec<_>>());
+        ValidationScore {
+            subjects: records.len(),
+            balanced_accuracy: mean(|record| record.scores.balanced_accuracy),
+            log_loss: mean(|record| record.scores.log_loss),
+        }
+    }
 }
 
 fn is_zero(n: &usize) -> bool {

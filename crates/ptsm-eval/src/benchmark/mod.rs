@@ -17,10 +17,11 @@ use ptsm_signal::SubjectId;
 
 use crate::error::{Error, Result};
 use crate::record::Record;
-use crate::score::{RecordContext, learning_curve, score, unadapted};
+use crate::reliability::DecisionBins;
+use crate::score::{RecordContext, learning_curve, score, score_into, unadapted};
 use crate::splits::Units;
 
-pub use item::{FitItem, FitOutcome, FitScores};
+pub use item::{FitItem, FitOutcome, FitScores, ValidationScore};
 pub use reading::{FeatureFindings, FeatureReader, FoldFeatureFindings};
 pub use stage::{DecoderEntry, Division, Stage, StageTrials, TrainingSubjects};
 pub use work::{CollectedFit, CollectedResults, FitFailure, FitStatus, WorkList, WorkMarker};
@@ -118,7 +119,7 @@ impl Benchmark<'_> {
             }
             observer.failed(&group.entry.display_name(), item, &error.to_string());
             let scores = FitScores::Failed { error: error.to_string(), hint: error.hint() };
-            self.outcome(group, item, scores, None, (Instant::now(), 1)).write(item, self.folder)?;
+            self.outcome(group, item, scores, (Instant::now(), 1)).write(item, self.folder)?;
         }
         Ok(())
     }
@@ -137,10 +138,15 @@ impl Benchmark<'_> {
         let mut failed = None;
         let fitted = group.decoder.fit(&jobs, &run, observer, &mut |job, fit| {
             let item = items[job];
-            let written = self.records(group, item, &fit).and_then(|records| {
+            let written = self.records(group, item, &fit).and_then(|(records, decisions)| {
                 let scores = FitScores::Scored { records };
-                let features = self.features(group, item, &fit)?;
-                self.outcome(group, item, scores, features, (began, items.len())).write(item, self.folder)
+                let outcome = FitOutcome {
+                    decisions: Some(decisions),
+                    validation: self.validation(group, item, &fit)?,
+                    features: self.features(group, item, &fit)?,
+                    ..self.outcome(group, item, scores, (began, items.len()))
+                };
+                outcome.write(item, self.folder)
             });
             // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
             let _ = written.as_ref().map(|()| item.remove_checkpoints(self.folder, &group.entry.settings));
@@ -155,32 +161,48 @@ impl Benchmark<'_> {
         }
     }
 
-    /// Every subject's scores on every part that is tested, and after few-shot adaptation.
-    fn records(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Vec<Record>> {
+    /// What the records of a fit have in common.
+    fn context(&self, group: &Group<'_>, item: &FitItem, tested: &Units) -> Result<RecordContext> {
+        let shown = find(&group.entry.model)?.target_access_with(&group.entry.settings)?;
+        let units = |units: &Units| (!units.is_all()).then(|| units.clone());
+        Ok(RecordContext {
+            data: self.stage.data.clone(),
+            model: group.entry.model.clone(),
+            variant: group.entry.variant.clone(),
+            protocol: self.stage.division.name(),
+            trained_on: units(&item.trained_on),
+            tested: units(tested),
+            target_access: shown.and(self.stage.trials_access),
+            shown,
+            fold: item.fold,
+            seed: item.seed,
+            precision: self.stage.precision.clone(),
+        })
+    }
+
+    /// How well it decodes its validation subjects, by whom it was stopped and calibrated; none of a decoder that has none.
+    fn validation(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Option<ValidationScore>> {
+        let validation = group.training_data[&item.fold].validation();
+        if validation.is_empty() {
+            return Ok(None);
+        }
+        let context = self.context(group, item, &Units::default())?;
+        Ok(Some(ValidationScore::of(&score(&*fit.fitted, validation, &context)?)))
+    }
+
+    /// Every subject's scores on every part that is tested, and after few-shot adaptation. Beside them the decisions before that, by their
+    /// probability.
+    fn records(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<(Vec<Record>, DecisionBins)> {
         let (method, settings) = (find(&group.entry.model)?, &group.entry.settings);
-        let shown = method.target_access_with(settings)?;
         let subjects = self.sets.tested().of(&item.test);
-        let mut records = vec![];
+        let (mut records, mut decisions) = (vec![], DecisionBins::default());
         for tested in group.tested {
-            let units = |units: &Units| (!units.is_all()).then(|| units.clone());
-            let context = RecordContext {
-                data: self.stage.data.clone(),
-                model: group.entry.model.clone(),
-                variant: group.entry.variant.clone(),
-                protocol: self.stage.division.name(),
-                trained_on: units(&item.trained_on),
-                tested: units(tested),
-                target_access: shown.and(self.stage.trials_access),
-                shown,
-                fold: item.fold,
-                seed: item.seed,
-                precision: self.stage.precision.clone(),
-            };
+            let context = self.context(group, item, tested)?;
             let trials = subjects.only(|t| tested.contains(t));
             if trials.subjects() != item.test {
                 return Err(stage::nothing_of(tested, "test subjects"));
             }
-            records.extend(score(&*fit.fitted, &trials, &context)?);
+            records.extend(score_into(&*fit.fitted, &trials, &context, &mut decisions)?);
             if self.stage.shots.is_empty() {
                 continue;
             }
@@ -197,7 +219,7 @@ impl Benchmark<'_> {
                 records.extend(each(subject)?);
             }
         }
-        Ok(records)
+        Ok((records, decisions))
     }
 
     /// What its features tell of subjects, where that is to be measured.
@@ -223,14 +245,15 @@ impl Benchmark<'_> {
         group: &Group<'_>,
         item: &FitItem,
         scores: FitScores,
-        features: Option<FeatureFindings>,
         (began, together): (Instant, usize),
     ) -> FitOutcome {
         let train = group.training_data[&item.fold].train();
         FitOutcome {
             key: item.key.clone(),
             scores,
-            features,
+            decisions: None,
+            validation: None,
+            features: None,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,
             trials: train.len(),

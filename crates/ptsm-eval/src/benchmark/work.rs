@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use ptsm_decode::ensemble::checkpoints;
 use serde::{Deserialize, Serialize};
 
-use super::item::{FitItem, FitOutcome, FitScores};
+use super::item::{FitItem, FitOutcome, FitScores, ValidationScore};
 use super::reading::FoldFeatureFindings;
 use super::stage::Stage;
 use crate::error::{Error, Result};
 use crate::record::Record;
+use crate::reliability::DecisionBins;
 
 const WORK: &str = "work.json";
 /// The folder of those who are working.
@@ -63,6 +64,18 @@ pub struct FitFailure {
 pub struct CollectedFit {
     /// Its records among those of [`CollectedResults`]; none where it failed.
     pub records: Range<usize>,
+    /// The data.
+    pub data: String,
+    /// What the decoder is called.
+    pub model: String,
+    /// The fold.
+    pub fold: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Its decisions for the test subjects by their probability.
+    pub decisions: Option<DecisionBins>,
+    /// How well it decodes its validation subjects.
+    pub validation: Option<ValidationScore>,
     /// Seconds from the beginning of the fits that were done together until this one was ready.
     pub elapsed_s: f64,
     /// How many fits were done together.
@@ -157,6 +170,12 @@ impl WorkList {
             }
             let fit = CollectedFit {
                 records: first..collected.records.len(),
+                data: stage.data.clone(),
+                model: entry.display_name(),
+                fold: item.fold,
+                seed: item.seed,
+                decisions: outcome.decisions,
+                validation: outcome.validation,
                 elapsed_s: outcome.elapsed_s,
                 together: outcome.together,
                 trials: outcome.trials,

@@ -11,9 +11,10 @@ use ptsm_io::atomic::replace;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::benchmark::{CollectedResults, DecoderEntry, FitItem, Stage, WorkList};
+use crate::benchmark::{CollectedFit, CollectedResults, DecoderEntry, FitItem, Stage, WorkList};
 use crate::error::{Error, ErrorContext, Result};
 use crate::feature_tables;
+use crate::fit_tables;
 use crate::folder::BENCHMARK;
 use crate::phrases;
 use crate::plan::Plan;
@@ -67,7 +68,7 @@ impl BenchmarkResults {
             text += &format!("\n{}", one.table());
         }
         let features = feature_tables::by_decoder(&self.collected.readings);
-        for table in features.into_iter().chain(self.unmatched(groups)) {
+        for table in self.calibration().into_iter().chain(features).chain(self.unmatched(groups)) {
             text += &format!("\n{table}");
         }
         let about = self.about();
@@ -78,6 +79,16 @@ impl BenchmarkResults {
             text.push('\n');
         }
         text
+    }
+
+    /// How true probabilities are, and scores of validation subjects; none where no fit knows.
+    pub fn calibration(&self) -> Option<Table> {
+        fit_tables::calibration(&self.collected_fits())
+    }
+
+    /// Those that have an outcome, in the order of the list of work.
+    fn collected_fits(&self) -> Vec<&CollectedFit> {
+        self.list.items().filter_map(|(_, item)| self.collected.fits.get(&item.key)).collect()
     }
 
     /// What came of a list of work.
@@ -198,6 +209,8 @@ impl BenchmarkResults {
         write_json(&folder.join("matrix.json"), &pairwise)?;
         write_file(&folder.join("tables.md"), self.markdown(&groups, &pairwise).as_bytes())?;
         write_file(&folder.join("tables.tex"), self.latex(&groups, &pairwise).as_bytes())?;
+        let fits = fit_tables::by_fit(&self.collected_fits());
+        write_file(&folder.join("fits.csv"), fits.to_csv().as_bytes())?;
         if !collected.readings.is_empty() {
             let table = feature_tables::by_fit(&collected.readings);
             write_file(&folder.join("features.csv"), table.to_csv().as_bytes())?;
@@ -220,7 +233,8 @@ impl BenchmarkResults {
         for one in pairwise {
             text += &format!("\n{}", one.table().to_markdown());
         }
-        if let Some(table) = feature_tables::by_decoder(&self.collected.readings) {
+        let features = feature_tables::by_decoder(&self.collected.readings);
+        for table in self.calibration().into_iter().chain(features) {
             text += &format!("\n{}", table.to_markdown());
         }
         self.about().iter().for_each(|line| text += &format!("\n- {line}"));
@@ -238,6 +252,10 @@ impl BenchmarkResults {
         }
         for one in pairwise {
             text += &format!("{}\n", one.table().to_latex(&format!("{title}: pairwise comparison")));
+        }
+        if let Some(table) = self.calibration() {
+            text +=
+                &format!("{}\n", table.to_latex(&format!("{title}: calibration and validation subjects")));
         }
         if let Some(table) = feature_tables::by_decoder(&self.collected.readings) {
             text += &format!("{}\n", table.to_latex(&format!("{title}: features of every fold")));
