@@ -2,26 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use crate::benchmark::{CollectedFit, ValidationScore};
+use crate::benchmark::{CollectedFit, FitItem, Stage, ValidationScore};
 use crate::phrases::percent;
 use crate::reliability::DecisionBins;
 use crate::statistics::{deviation, mean};
 use crate::table::{Column, Table};
 
-/// The fits of one decoder on one data set.
-struct DecoderFits<'a> {
-    name: String,
-    fits: Vec<&'a CollectedFit>,
+/// A fit with what it is of. Entries that agree in all but their names share the outcome of a fit.
+pub type NamedFit<'a> = (&'a Stage, &'a FitItem, &'a CollectedFit);
+
+fn model((stage, item, _): NamedFit<'_>) -> String {
+    stage.entries[item.entry].display_name()
 }
 
-fn by_decoder<'a>(fits: &[&'a CollectedFit]) -> Vec<DecoderFits<'a>> {
-    let several = fits.iter().any(|fit| fit.data != fits[0].data);
-    let mut all: Vec<DecoderFits<'a>> = vec![];
+/// The fits of each decoder on each data set.
+fn by_decoder<'a>(fits: &[NamedFit<'a>]) -> Vec<(String, Vec<NamedFit<'a>>)> {
+    let several = fits.iter().any(|(stage, ..)| stage.data != fits[0].0.data);
+    let mut all: Vec<(String, Vec<NamedFit<'a>>)> = vec![];
     for &fit in fits {
-        let name = if several { format!("{}, {}", fit.model, fit.data) } else { fit.model.clone() };
-        match all.iter_mut().find(|own| own.name == name) {
-            Some(own) => own.fits.push(fit),
-            None => all.push(DecoderFits { name, fits: vec![fit] }),
+        let name = if several { format!("{}, {}", model(fit), fit.0.data) } else { model(fit) };
+        match all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, own)) => own.push(fit),
+            None => all.push((name, vec![fit])),
         }
     }
     all
@@ -29,25 +31,26 @@ fn by_decoder<'a>(fits: &[&'a CollectedFit]) -> Vec<DecoderFits<'a>> {
 
 /// A line for each decoder: whether its probabilities are true for test subjects, and how well it decodes its validation subjects. None
 /// where no fit knows.
-pub fn calibration(fits: &[&CollectedFit]) -> Option<Table> {
-    let known: Vec<&CollectedFit> = fits.iter().copied().filter(|fit| fit.decisions.is_some()).collect();
+pub fn calibration(fits: &[NamedFit<'_>]) -> Option<Table> {
+    let known: Vec<NamedFit<'_>> =
+        fits.iter().copied().filter(|(_, _, fit)| fit.decisions.is_some()).collect();
     let number = |values: &[f64], show: fn(f64) -> String| match values {
         [] => "-".to_string(),
         values => show(mean(values)),
     };
-    let row = |of: &DecoderFits<'_>| {
+    let row = |(name, fits): &(String, Vec<NamedFit<'_>>)| {
         let mut by_seed: BTreeMap<u64, DecisionBins> = BTreeMap::new();
-        for fit in &of.fits {
-            let seed = by_seed.entry(fit.seed).or_default();
+        for (_, item, fit) in fits {
+            let seed = by_seed.entry(item.seed).or_default();
             fit.decisions.iter().for_each(|decisions| seed.join(decisions));
         }
         let each = |value: fn(&DecisionBins) -> f64| by_seed.values().map(value).collect::<Vec<f64>>();
         let errors = each(DecisionBins::expected_calibration_error);
-        let validation: Vec<ValidationScore> = of.fits.iter().filter_map(|fit| fit.validation).collect();
+        let validation: Vec<ValidationScore> = fits.iter().filter_map(|(_, _, fit)| fit.validation).collect();
         let of_validation =
             |value: fn(&ValidationScore) -> f64| validation.iter().map(value).collect::<Vec<_>>();
         vec![
-            of.name.clone(),
+            name.clone(),
             number(&errors, percent),
             deviation(&errors).map_or("-".into(), percent),
             number(&each(DecisionBins::over_confidence), signed_percent),
@@ -79,14 +82,15 @@ fn signed_percent(value: f64) -> String {
 }
 
 /// A line for each fit.
-pub(crate) fn by_fit(fits: &[&CollectedFit]) -> Table {
+pub(crate) fn by_fit(fits: &[NamedFit<'_>]) -> Table {
     let exact = |value: Option<f64>| value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
-    let row = |fit: &&CollectedFit| {
+    let row = |&named: &NamedFit<'_>| {
+        let (stage, item, fit) = named;
         vec![
-            fit.data.clone(),
-            fit.model.clone(),
-            fit.fold.to_string(),
-            fit.seed.to_string(),
+            stage.data.clone(),
+            model(named),
+            item.fold.to_string(),
+            item.seed.to_string(),
             fit.trials.to_string(),
             exact(fit.decisions.as_ref().map(DecisionBins::expected_calibration_error)),
             exact(fit.decisions.as_ref().map(DecisionBins::over_confidence)),

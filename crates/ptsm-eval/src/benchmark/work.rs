@@ -64,14 +64,6 @@ pub struct FitFailure {
 pub struct CollectedFit {
     /// Its records among those of [`CollectedResults`]; none where it failed.
     pub records: Range<usize>,
-    /// The data.
-    pub data: String,
-    /// What the decoder is called.
-    pub model: String,
-    /// The fold.
-    pub fold: usize,
-    /// The seed.
-    pub seed: u64,
     /// Its decisions for the test subjects by their probability.
     pub decisions: Option<DecisionBins>,
     /// How well it decodes its validation subjects.
@@ -170,10 +162,6 @@ impl WorkList {
             }
             let fit = CollectedFit {
                 records: first..collected.records.len(),
-                data: stage.data.clone(),
-                model: entry.display_name(),
-                fold: item.fold,
-                seed: item.seed,
                 decisions: outcome.decisions,
                 validation: outcome.validation,
                 elapsed_s: outcome.elapsed_s,

@@ -11,10 +11,10 @@ use ptsm_io::atomic::replace;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::benchmark::{CollectedFit, CollectedResults, DecoderEntry, FitItem, Stage, WorkList};
+use crate::benchmark::{CollectedResults, DecoderEntry, FitItem, Stage, WorkList};
 use crate::error::{Error, ErrorContext, Result};
 use crate::feature_tables;
-use crate::fit_tables;
+use crate::fit_tables::{self, NamedFit};
 use crate::folder::BENCHMARK;
 use crate::phrases;
 use crate::plan::Plan;
@@ -87,8 +87,9 @@ impl BenchmarkResults {
     }
 
     /// Those that have an outcome, in the order of the list of work.
-    fn collected_fits(&self) -> Vec<&CollectedFit> {
-        self.list.items().filter_map(|(_, item)| self.collected.fits.get(&item.key)).collect()
+    fn collected_fits(&self) -> Vec<NamedFit<'_>> {
+        let fits = &self.collected.fits;
+        self.list.items().filter_map(|(stage, item)| Some((stage, item, fits.get(&item.key)?))).collect()
     }
 
     /// What came of a list of work.
