@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// What the paper says of masks and features, in four divisions of PhysioNet's subjects.
     #[arg(long, conflicts_with_all = ["decoders", "ablations", "features"])]
     claims: bool,
+    /// Eighty subjects of PhysioNet in two tracks, as `benchmarks/physionet-mi-80*.toml` say.
+    #[arg(long, conflicts_with_all = ["decoders", "ablations", "features", "claims"])]
+    eighty: bool,
     /// Nothing is trained: the page is made of what is there.
     #[arg(long)]
     collect: bool,
@@ -61,19 +64,27 @@ struct Section {
     rows: Vec<Row>,
 }
 
-/// Where tables stand in the page: those of conditions, of all decoders, of PTSM without its parts, of features, and of claims.
-const MARKS: [[&str; 2]; 5] = [
+/// Where tables stand in the page: those of conditions, of all decoders, of PTSM without its parts, of features, of claims, and of eighty
+/// subjects.
+const MARKS: [[&str; 2]; 6] = [
     ["<!-- tables -->", "<!-- end of tables -->"],
     ["<!-- every decoder -->", "<!-- end of every decoder -->"],
     ["<!-- ablations -->", "<!-- end of ablations -->"],
     ["<!-- features -->", "<!-- end of features -->"],
     ["<!-- claims -->", "<!-- end of claims -->"],
+    ["<!-- eighty subjects -->", "<!-- end of eighty subjects -->"],
 ];
 
 /// Plans in `benchmarks`, and where their recordings are.
 type Plans = &'static [(&'static str, &'static str)];
 const DECODERS: Plans = &[("physionet-mi", ""), ("p300-8ch", "p300-8ch")];
 const FEATURES: Plans = &[("physionet-mi-features", "")];
+const EIGHTY: Plans = &[
+    ("physionet-mi-80", ""),
+    ("physionet-mi-80-same", ""),
+    ("physionet-mi-80-own-input", ""),
+    ("physionet-mi-80-ablations", ""),
+];
 const ABLATIONS: Plans = &[("physionet-mi-ablations", ""), ("p300-8ch-ablations", "p300-8ch")];
 
 /// More columns make a table that nobody reads.
@@ -140,6 +151,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if options.features {
         return plans(FEATURES, MARKS[3], &data, options.collect);
+    }
+    if options.eighty {
+        if !options.collect {
+            join_eighty(&data)?;
+        }
+        return plans(EIGHTY, MARKS[5], &data, options.collect);
     }
     if options.claims {
         if !options.collect {
@@ -236,6 +253,27 @@ fn recordings(options: &Options) -> Result<PathBuf> {
         bail!("{}: copy docs/p300-8ch.toml there", data.join("p300-8ch").display());
     }
     Ok(data)
+}
+
+/// Makes `eighty.npz` of the recordings of forty subjects and the epochs of forty more, where it is not there.
+fn join_eighty(data: &Path) -> Result<()> {
+    let (joined, half) = (data.join("eighty.npz"), data.join("S001-S040.npz"));
+    if joined.is_file() {
+        return Ok(());
+    }
+    let export = "data export --data physionet-mi --with pipeline=broadband --subjects 1-40 --set pipeline.scaling=none";
+    let mut export_command = Command::new(target().join("release/ptsm"));
+    export_command
+        .args(export.split(' '))
+        .arg("--root")
+        .arg(data.join("physionet-mi"))
+        .arg("--out")
+        .arg(&half);
+    stream(&mut export_command)?;
+    let mut join = Command::new("python3");
+    join.arg(root().join("lab/python/eighty_subjects.py")).arg(&half);
+    join.arg(data.join("physionet-mi-trials/S041-S080.npz")).arg("--out").arg(&joined);
+    stream(&mut join)
 }
 
 /// The folder of a run: what tells it from the others.

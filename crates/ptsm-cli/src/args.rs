@@ -772,6 +772,9 @@ pub(crate) struct BenchmarkArgs {
     /// Also adapt decoders with so many labelled trials of each class (few-shot), and score the later trials
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) shots: Vec<usize>,
+    /// What that changes: the head (where nothing is said), the personal masks as in the PTSM paper, or every parameter; decoders without it are scored as they are
+    #[arg(long, value_name = "PART")]
+    pub(crate) how: Option<How>,
     /// Also probe the features of every fit: the distance of test subjects from training subjects, and whether the subject can be read from them
     #[arg(long)]
     pub(crate) features: bool,

@@ -36,6 +36,7 @@ fn overrides(args: &BenchmarkArgs) -> anyhow::Result<PlanOverrides> {
         across: args.across,
         transfers: args.transfers.clone(),
         shots: args.shots.clone(),
+        how: args.how.map(Into::into),
         features: args.features,
     })
 }

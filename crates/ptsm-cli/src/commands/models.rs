@@ -49,6 +49,7 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             "about": method.about,
             "paper": method.paper,
             "doi": method.doi,
+            "differs": method.differs,
             "target_access": method.target_access,
             "parameters": parameters,
             "adapts": !method.adapts.is_empty(),

@@ -146,9 +146,9 @@ fn subjects_it_knows_and_shots_it_cannot_have() {
             ),
             Case::line("adapt run --data a.npz --subject seven --shots 1 --out x", &["seven"]),
             Case::new(
-                "adapt eegnet --data a.npz --subject 7 --shots 1 --out x",
+                "adapt eegnet --data a.npz --subject 7 --shots 1 --how masks --out x",
                 &["`eegnet`", "masks"],
-                &["ptsm models"],
+                &["`--how head`"],
             ),
             Case::new(
                 "adapt quick --data a.npz --subject 7 --shots 1 --out x",
@@ -160,7 +160,7 @@ fn subjects_it_knows_and_shots_it_cannot_have() {
                 &["another run"],
                 &["another folder"],
             ),
-            Case::new("evaluate eegnet --data a.npz --shots 1", &["masks"], &["ptsm models"]),
+            Case::new("evaluate eegnet --data a.npz --shots 1 --how masks", &["masks"], &["`--how head`"]),
             Case::new("evaluate run --data a.npz --shots 0", &["0", "too few"], &["at least one"]),
             Case::new("evaluate run --data a.npz --shots 1,9", &["9 trials", "only 8"], &["fewer shots"]),
             Case::line("evaluate run --data a.npz --shots few", &["few", "--shots"]),

@@ -70,6 +70,25 @@ impl Default for Adaptation {
     }
 }
 
+impl Adaptation {
+    /// Refuses numbers that no adaptation can go by, whatever it changes.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Adaptation { steps, rate, prior, .. } = *self;
+        if steps == 0 || !(rate.is_finite() && rate > 0.0) {
+            return Err(Error::Configuration(format!(
+                "adaptation needs at least 1 step and a rate above 0, got {steps} and {rate}"
+            )));
+        }
+        if !(prior >= 0.0 && prior * rate < 1.0) {
+            return Err(Error::Configuration(format!(
+                "the prior of an adaptation must be at least 0 and below 1 / rate, {}, got {prior}",
+                1.0 / rate
+            )));
+        }
+        Ok(())
+    }
+}
+
 /// What came of the calibration trials that were left out in turn, one of each class at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdaptationGuard {

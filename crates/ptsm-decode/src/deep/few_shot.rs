@@ -24,18 +24,6 @@ pub(super) fn adapt(
             "give at least one of each class",
         ));
     }
-    let Adaptation { steps, rate, prior, .. } = *adaptation;
-    if steps == 0 || !(rate.is_finite() && rate > 0.0) {
-        return Err(Error::Configuration(format!(
-            "adaptation needs at least 1 step and a rate above 0, got {steps} and {rate}"
-        )));
-    }
-    if !(prior >= 0.0 && prior * rate < 1.0) {
-        return Err(Error::Configuration(format!(
-            "the prior of an adaptation must be at least 0 and below 1 / rate, {}, got {prior}",
-            1.0 / rate
-        )));
-    }
     let everything: Vec<usize> = (0..trials.len()).collect();
     let guard = adaptation.guard.then(|| judge(network, trials, adaptation)).transpose()?;
     let fitted = if guard.is_none_or(|g| g.kept) {

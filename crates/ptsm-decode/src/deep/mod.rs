@@ -343,6 +343,7 @@ impl FittedDecoder for FittedNetwork {
 
     fn adapt(&self, calibration: &Subset<'_>, adaptation: &Adaptation) -> Result<AdaptedDecoder> {
         self.layout.expect(calibration.layout())?;
+        adaptation.check()?;
         if self.stages.head_shift {
             return Err(Error::Configuration(
                 "this decoder is adapted to a subject already; adapt the one it was made from".into(),

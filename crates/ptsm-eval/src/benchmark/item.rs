@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use ptsm_decode::AdaptationWay;
 use ptsm_decode::ensemble::checkpoints;
 use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, TargetAccess};
@@ -70,6 +71,9 @@ struct Identity<'a> {
     // Nor is this: only of fits that are tuned with shots.
     #[serde(skip_serializing_if = "Option::is_none")]
     tuning: Option<u32>,
+    // Nor this: only of fits that are adapted in another way than by the head.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    how: Option<AdaptationWay>,
 }
 
 impl FitItem {
@@ -81,6 +85,8 @@ impl FitItem {
         seed: u64,
     ) -> Result<FitItem> {
         let model = &stage.entries[entry];
+        let is_adapted =
+            !find(&model.model)?.adaptations(&model.settings)?.is_empty() && !stage.shots.is_empty();
         let identity = Identity {
             meaning: MEANING,
             version: env!("CARGO_PKG_VERSION"),
@@ -99,9 +105,8 @@ impl FitItem {
             seed,
             precision: stage.precision.as_deref(),
             features: stage.features,
-            tuning: (!find(&model.model)?.adaptations(&model.settings)?.is_empty()
-                && !stage.shots.is_empty())
-            .then_some(TUNING_MEANING),
+            tuning: is_adapted.then_some(TUNING_MEANING),
+            how: (is_adapted && stage.how != AdaptationWay::Head).then_some(stage.how),
         };
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, AdaptationWay, Decoder, Fit, Job, Run, TrainingData, Watch};
+use ptsm_decode::{Adaptation, Decoder, Fit, Job, Run, TrainingData, Watch};
 use ptsm_engine::Device;
 use ptsm_signal::SubjectId;
 
@@ -209,8 +209,8 @@ impl Benchmark<'_> {
             let each = |subject: &SubjectId| -> Result<Vec<Record>> {
                 let own = trials.only(|t| t.subject == *subject);
                 let shots = &self.stage.shots;
-                if method.adaptations(settings)?.contains(&AdaptationWay::Head) {
-                    let adaptation = Adaptation::default();
+                if method.adaptations(settings)?.contains(&self.stage.how) {
+                    let adaptation = Adaptation { how: self.stage.how, ..Adaptation::default() };
                     return Ok(learning_curve(&*fit.fitted, &own, shots, &adaptation, &context)?.records);
                 }
                 Ok(vec![unadapted(&*fit.fitted, &own, shots, &context)?])

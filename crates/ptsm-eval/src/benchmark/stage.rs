@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::Duplicate;
 use ptsm_decode::registry::find;
-use ptsm_decode::{Decoder, TrainingData, calibration_split};
+use ptsm_decode::{AdaptationWay, Decoder, TrainingData, calibration_split};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +13,10 @@ use super::item::FitItem;
 use crate::error::{Error, Result};
 use crate::source_only::{SourceOnlyData, SourceOnlyTrials};
 use crate::splits::{Protocol, Sources, Split, Transfer, Units};
+
+fn is_head(how: &AdaptationWay) -> bool {
+    *how == AdaptationWay::Head
+}
 
 /// A decoder that takes part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,8 +49,11 @@ pub struct Stage {
     pub division: Division,
     /// Sessions and runs to learn from and to test. One of everything where none is named.
     pub transfers: Vec<Transfer>,
-    /// Labelled trials of each class that decoders are tuned with, besides none.
+    /// Labelled trials of each class that decoders are adapted with, besides none.
     pub shots: Vec<usize>,
+    /// What that changes. Lists of work of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "is_head")]
+    pub how: AdaptationWay,
     /// Who takes part.
     pub entries: Vec<DecoderEntry>,
     /// The seeds of every fit. The first one also draws the validation subjects, so that all seeds of a fold train at once.
@@ -364,6 +371,7 @@ mod tests {
                 division: Division::Within(protocol.parse().unwrap()),
                 transfers: vec![],
                 shots: vec![],
+                how: Default::default(),
                 entries: entries.to_vec(),
                 seeds: vec![1],
                 precision: None,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::splits::Protocol;
 use crate::splits::Transfer;
 use ptsm_data::SubjectList;
+use ptsm_decode::AdaptationWay;
 use ptsm_signal::{Alignment, Paradigm, Symmetry};
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -40,6 +41,8 @@ pub struct PlanOverrides {
     pub transfers: Vec<Transfer>,
     /// Labelled trials of each class for few-shot adaptation.
     pub shots: Vec<usize>,
+    /// What few-shot adaptation changes.
+    pub how: Option<AdaptationWay>,
     /// Measure what the features of every fit tell of subjects.
     pub features: bool,
 }
@@ -63,9 +66,12 @@ pub struct Plan {
     /// Sessions and runs to learn from and to test, `s1:s2`; everything without any.
     #[serde(rename = "units", skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<Transfer>,
-    /// Labelled trials of each class to tune decoders with.
+    /// Labelled trials of each class to adapt decoders with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shots: Vec<usize>,
+    /// What few-shot adaptation changes; the head without it. Decoders that do not have that are scored as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<AdaptationWay>,
     /// Measure what the features of every fit tell of subjects.
     #[serde(skip_serializing_if = "is_false")]
     pub features: bool,
@@ -253,6 +259,7 @@ impl Plan {
             self.shots.sort_unstable();
             self.shots.dedup();
         }
+        self.how = args.how.or(self.how);
         self.seed = args.settings.seed.or(given.outside("seed")?).or(self.seed);
         self.seeds = args.settings.seeds.or(given.outside("seeds")?).or(self.seeds);
         let align = args.settings.align.or(given.outside("align")?);
@@ -362,6 +369,12 @@ impl Plan {
         }
         if self.shots.contains(&0) {
             return Err(Error::request("0 shots are always scored", "give numbers from 1"));
+        }
+        if let (Some(how), []) = (self.how, &self.shots[..]) {
+            return Err(Error::request(
+                format!("`how = \"{how}\"` says what few-shot adaptation changes, and there are no `shots`"),
+                "give them, such as `shots = [1, 5]` or `--shots 1,5`, or leave it out",
+            ));
         }
         Ok(())
     }

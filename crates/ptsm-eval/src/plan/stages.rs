@@ -141,6 +141,7 @@ impl StagePlan<'_> {
             },
             transfers: self.plan.transfers.clone(),
             shots: self.plan.shots.clone(),
+            how: self.plan.how.unwrap_or_default(),
             entries,
             seeds: self.plan.seeds()?,
             precision: env.precision.noted(),

@@ -198,6 +198,7 @@ impl<'a> CandidateSet<'a> {
             division,
             transfers: vec![],
             shots: vec![],
+            how: Default::default(),
             entries,
             seeds: self.seeds.to_vec(),
             precision: self.env.device.precision().noted(),

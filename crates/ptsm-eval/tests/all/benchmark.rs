@@ -35,6 +35,7 @@ fn a_subject_that_cannot_be_decoded_is_reported_before_training() {
         division: Division::Within(Protocol::LeaveOneOut),
         transfers: vec![],
         shots: vec![],
+        how: Default::default(),
         entries: entries.into(),
         seeds: vec![1],
         precision: None,

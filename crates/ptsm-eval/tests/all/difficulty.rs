@@ -33,6 +33,7 @@ fn csp_and_lda_decode_unseen_subjects_as_they_do_in_studies() {
         division: Division::Within(Protocol::Folds { k: 5 }),
         transfers: vec![],
         shots: vec![],
+        how: Default::default(),
         entries: vec![DecoderEntry { model: "csp-lda".into(), variant: None, settings }],
         seeds: vec![1],
         precision: None,
