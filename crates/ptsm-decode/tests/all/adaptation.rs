@@ -56,6 +56,10 @@ fn subjects(n: u32, difference: Difference, seed: u64) -> Trials {
 fn trained(model: &str, trials: &Trials, more: Value) -> Box<dyn FittedDecoder> {
     let method = find(model).unwrap();
     let mut changes = changes(method, 25);
+    if method.takes_common_recipe() {
+        // 25 epochs are enough by this one.
+        changes["recipe"] = json!("common");
+    }
     changes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let mut fits = fit_with(&changes, method, trials, set(1..=7), &[1], None, &mut NoWatch).unwrap();
     fits.remove(0).fitted
