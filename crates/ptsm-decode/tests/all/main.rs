@@ -11,6 +11,7 @@ mod cslp_ae;
 mod decoders;
 mod drawing;
 mod ensemble;
+mod ensemble_calibration;
 mod fitting;
 mod golden;
 mod networks;

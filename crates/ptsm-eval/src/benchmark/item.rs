@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::ensemble::checkpoints;
+use ptsm_decode::ensemble::{self, checkpoints};
 use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ const MEANING: u32 = 1;
 /// To be raised when the same tuning with shots gives other records than before. 1: a tie of accuracies leaves the decoder as it was.
 /// 2: the head is adapted, not the masks.
 const TUNING_MEANING: u32 = 2;
+/// To be raised when the same ensemble gives other records than before. 1: it has a temperature of its own.
+const ENSEMBLE_MEANING: u32 = 1;
 /// The folder of outcomes.
 const ITEMS: &str = "items";
 
@@ -70,6 +72,9 @@ struct Identity<'a> {
     // Nor is this: only of fits that are tuned with shots.
     #[serde(skip_serializing_if = "Option::is_none")]
     tuning: Option<u32>,
+    // Only of ensembles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ensemble: Option<u32>,
 }
 
 impl FitItem {
@@ -102,6 +107,7 @@ impl FitItem {
             tuning: (!find(&model.model)?.adaptations(&model.settings)?.is_empty()
                 && !stage.shots.is_empty())
             .then_some(TUNING_MEANING),
+            ensemble: (ensemble::size(&model.settings)? > 1).then_some(ENSEMBLE_MEANING),
         };
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;
