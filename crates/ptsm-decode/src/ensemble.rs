@@ -82,7 +82,7 @@ pub fn checkpoints(checkpoint: &Path, settings: &Value) -> Vec<PathBuf> {
 }
 
 /// `seed-1.safetensors` is `seed-1.member-0.safetensors` of the first member.
-fn member_checkpoint(checkpoint: &Path, member: usize) -> PathBuf {
+pub(crate) fn member_checkpoint(checkpoint: &Path, member: usize) -> PathBuf {
     let mut name = checkpoint.file_stem().unwrap_or_default().to_os_string();
     name.push(format!(".member-{member}"));
     if let Some(extension) = checkpoint.extension() {

@@ -9,6 +9,7 @@ mod adaptation;
 mod common;
 mod cslp_ae;
 mod decoders;
+mod distillation;
 mod drawing;
 mod ensemble;
 mod ensemble_calibration;

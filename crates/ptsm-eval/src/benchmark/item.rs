@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::ensemble::{self, checkpoints};
+use ptsm_decode::distillation::checkpoints;
+use ptsm_decode::ensemble;
 use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
@@ -130,7 +131,7 @@ impl FitItem {
         folder.join(ITEMS).join(format!("{}.safetensors", self.key))
     }
 
-    /// Takes away what a fit with these settings would continue from: of an ensemble one file for each member.
+    /// Takes away what a fit with these settings would continue from: of an ensemble or a teacher one file for each member.
     pub(super) fn remove_checkpoints(&self, folder: &Path, settings: &Value) {
         for checkpoint in checkpoints(&self.checkpoint(folder), settings) {
             let _ = std::fs::remove_file(checkpoint);
