@@ -2,8 +2,9 @@
 //! <https://doi.org/10.48550/arXiv.1503.02531>).
 //!
 //! The teacher is the [ensemble](mod@crate::ensemble) of `members` networks of the same settings, trained and calibrated on the same training
-//! and validation subjects. What it says of every training trial, at a temperature, is a soft target. The student is one network whose
-//! cross-entropy against the labels becomes
+//! and validation subjects. What it says of every training trial, at a temperature, is a soft target; it has learnt these trials' labels and
+//! is more certain of them than of others, which the temperature takes back in part. The student is one network whose cross-entropy against
+//! the labels becomes
 //!
 //! ```text
 //! (1 - w) CE(label, p) + w tau^2 CE(q_tau, p_tau)      q_tau = softmax(z_teacher / tau), p_tau = softmax(z / tau)
@@ -400,7 +401,7 @@ mod tests {
     /// and every other loss stays.
     #[test]
     fn a_teacher_of_labels_is_no_teacher() {
-        let labels = |row: usize| if row % 2 == 0 { [1.0, 0.0] } else { [0.0, 1.0] };
+        let labels = |row: usize| if row.is_multiple_of(2) { [1.0, 0.0] } else { [0.0, 1.0] };
         let same = |name: &str, plain: Fit, own: Fit| {
             for (plain, own) in plain.history.iter().zip(&own.history) {
                 for (loss, value) in &plain.losses {
