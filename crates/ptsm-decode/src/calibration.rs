@@ -58,6 +58,13 @@ impl LogitCalibration {
         LogitCalibration { temperature: (-at[0]).exp(), offsets: vec![0.0; classes] }
     }
 
+    /// What the probabilities of a trial were before this calibration, from what they are after it.
+    pub fn undo(&self, probabilities: &[f32]) -> Vec<f64> {
+        let logarithm = |p: &f32| f64::from(p.max(f32::MIN_POSITIVE)).ln();
+        let logits = probabilities.iter().zip(&self.offsets);
+        softmax(&logits.map(|(p, b)| logarithm(p) * self.temperature + b).collect::<Vec<f64>>())
+    }
+
     /// The logits to take the softmax of.
     pub fn apply(&self, logits: &[f64]) -> Vec<f64> {
         logits.iter().zip(&self.offsets).map(|(z, b)| (z - b) / self.temperature).collect()
@@ -196,6 +203,16 @@ mod tests {
         // Shifted logits are no reason for an offset.
         let (logits, labels) = simulated(2_000, 1.0, [1.0, -1.0, 0.0], 1.0);
         assert_eq!(LogitCalibration::fit_temperature(&logits, &labels, 3).offsets, [0.0; 3]);
+    }
+
+    #[test]
+    fn what_was_applied_can_be_undone() {
+        let calibration = LogitCalibration { temperature: 2.5, offsets: vec![0.3, -0.2, 0.0] };
+        let logits = [1.0, -2.0, 0.5];
+        let after: Vec<f32> = softmax(&calibration.apply(&logits)).iter().map(|&p| p as f32).collect();
+        for (before, expected) in calibration.undo(&after).iter().zip(softmax(&logits)) {
+            assert!((before - expected).abs() < 1e-6, "{before} {expected}");
+        }
     }
 
     #[test]

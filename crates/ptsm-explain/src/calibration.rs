@@ -3,7 +3,7 @@
 //! A decoder that says "80 %" should be right in 80 of 100 such trials. What is looked at is the class it decides for and the probability that it gives to it
 //! (Guo et al. 2017, "On calibration of modern neural networks").
 
-use ptsm_decode::{Ties, inverse_temperature, softmax};
+use ptsm_decode::{LogitCalibration, Ties, inverse_temperature, softmax};
 use ptsm_eval::{Interval, Result, mean};
 use serde::{Deserialize, Serialize};
 
@@ -173,6 +173,27 @@ impl LabelledProbabilities {
         1.0 / inverse_temperature(trials.iter().map(|(logs, label)| (&logs[..], *label)), Ties::MostCertain)
     }
 
+    /// What these were before decoders were calibrated, of each of whom there are as many trials, one decoder after the other.
+    pub fn before(&self, calibrations: &[LogitCalibration]) -> Result<LabelledProbabilities> {
+        let of_each = self.labels.len() / calibrations.len().max(1);
+        if of_each * calibrations.len() != self.labels.len() {
+            return Err(refused(
+                format!(
+                    "{} trials are not as many of each of {} decoders",
+                    self.labels.len(),
+                    calibrations.len()
+                ),
+                "give the probabilities of all decoders, one after the other",
+            ));
+        }
+        let rows = self.probabilities.chunks(self.classes).enumerate();
+        let undone = rows.flat_map(|(i, row)| {
+            let row: Vec<f32> = row.iter().map(|&p| p as f32).collect();
+            calibrations[i / of_each].undo(&row)
+        });
+        Ok(LabelledProbabilities { probabilities: undone.collect(), ..self.clone() })
+    }
+
     /// The same trials at another temperature, above 0.
     pub fn at(&self, temperature: f64) -> LabelledProbabilities {
         let heated =
@@ -246,6 +267,18 @@ mod tests {
         near(found.confidence, 0.7875);
         assert!(found.curve[0].accuracy.is_nan() && found.curve[0].interval.low.is_nan());
         assert!(found.curve[4].interval.low < 0.5 && found.curve[4].interval.high > 0.5);
+    }
+
+    #[test]
+    fn the_calibration_of_each_decoder_is_undone() {
+        let calibration = |temperature: f64| LogitCalibration { temperature, offsets: vec![0.0, 0.0] };
+        let twice = binary(&[(0.75, 1), (0.75, 1)]);
+        let before = twice.before(&[calibration(1.0), calibration(2.0)]).unwrap();
+        // Odds of 3 at a temperature of 2 were odds of 9.
+        for (found, expected) in before.probabilities().iter().zip([0.25, 0.75, 0.1, 0.9]) {
+            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        }
+        assert!(binary(&[(0.5, 1)]).before(&[calibration(1.0), calibration(2.0)]).is_err());
     }
 
     #[test]

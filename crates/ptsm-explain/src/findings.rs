@@ -123,10 +123,24 @@ pub struct Disentanglement {
 pub struct ProbabilityFindings {
     /// Of the test subjects, all seeds one after the other.
     pub scored: LabelledProbabilities,
-    /// The temperature that calibrates those of the validation subjects, and how many they are; none where their trials are not at hand.
+    /// The same before the decoder's own calibration; none of a decoder that has none, or whose probabilities are changed after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<UncalibratedProbabilities>,
+    /// Of a decoder without a calibration of its own, the temperature that calibrates those of the validation subjects, and how many these
+    /// are; none where their trials are not at hand.
     pub temperature: Option<(f64, usize)>,
     /// How often each trial is there.
     pub seeds: usize,
+}
+
+/// What a decoder's probabilities were before it was calibrated on its validation subjects.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UncalibratedProbabilities {
+    /// Of the test subjects, all seeds one after the other.
+    pub scored: LabelledProbabilities,
+    /// The temperature of each seed.
+    pub temperatures: Vec<f64>,
 }
 
 /// The mean over decoders of the same masks.

@@ -38,7 +38,7 @@ pub use embedding::{Embedding, EmbeddingKind, NEIGHBOURS, embedding, trustworthi
 pub use features::{Features, TrialSplit};
 pub use findings::{
     Disentanglement, MaskFindings, ProbabilityFindings, ProbeAnswer, Saliency, SanityCheck, SanityChecks,
-    mean_over_seeds,
+    UncalibratedProbabilities, mean_over_seeds,
 };
 pub use intervals::wilson;
 pub use masks::{Masks, masks};

@@ -77,7 +77,7 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             .map(Column::text)
             .to_vec(),
         rows: AUGMENTATIONS.iter().map(|a| vec![a.name.to_string(), a.about.to_string()]).collect(),
-        note: "For every deep decoder: `--set augment.NAME=STRENGTH`. Off unless a model's defaults say otherwise: `ptsm` mirrors left and right where the data declare which classes swap (`--symmetry`)".into(),
+        note: "For every deep decoder: `--set augment.NAME=STRENGTH`. Off unless a model's defaults say otherwise. `ptsm` needs no random mirroring: it is equivariant where the data declare which classes swap (`--symmetry`)".into(),
     };
     let listed: Vec<_> =
         AUGMENTATIONS.iter().map(|a| json!({ "name": a.name, "about": a.about, "most": a.most })).collect();

@@ -49,6 +49,7 @@ fn a_decoder_with_masks_gets_every_section() {
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     for part in [
         "shuffled labels",
+        "before calibration",
         "the subject from the task features",
         "the class from the subject features",
         "Deletion: fused mask, channels",

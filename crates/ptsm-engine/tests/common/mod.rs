@@ -5,8 +5,8 @@
 use std::sync::OnceLock;
 
 use ptsm_engine::{
-    Adam, Checkpoint, Cpu, Cuda, Device, Feed, Graph, Id, Init, Isa, Mode, Objective, Parameters, Real,
-    Result, Step, StepSpec,
+    Adam, Checkpoint, Cpu, Cuda, Device, Feed, Graph, Id, Init, Isa, Mode, Objective, Parameters,
+    ProfileEntry, Real, Result, Step, StepSpec,
 };
 
 /// Numbers that follow from a seed alone (xorshift64*).
@@ -304,9 +304,13 @@ impl<T: Real> Runner<'_, T> {
     /// Whether a run has a value of this shape.
     pub(crate) fn makes(&mut self, shape: &[usize]) -> bool {
         let shape = format!(" {shape:?}");
+        self.profile().iter().any(|s| s.name.ends_with(&shape))
+    }
+
+    /// What each operation takes.
+    pub(crate) fn profile(&mut self) -> Vec<ProfileEntry> {
         let feeds = feeds(self.experiment, &self.reals);
-        let spent = self.step.profile(&self.parameters, &feeds).unwrap();
-        spent.iter().any(|s| s.name.ends_with(&shape))
+        self.step.profile(&self.parameters, &feeds).unwrap()
     }
 
     pub(crate) fn measure(&mut self) -> ExperimentResult {

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod optimizers;
+mod views;
 
 use common::{Random, cpu, to};
 use ptsm_engine::{

@@ -7,6 +7,7 @@ mod sanity;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ptsm_decode::recentring::Recentring;
 use ptsm_decode::registry::find;
 use ptsm_decode::{FittedDecoder, Run, TrainingData};
 use ptsm_eval::{Env, Error, Evaluation, ProgressTask, Result};
@@ -14,7 +15,8 @@ use ptsm_signal::{SubjectId, Subset};
 
 use crate::calibration::LabelledProbabilities;
 use crate::findings::{
-    Disentanglement, MaskFindings, ProbabilityFindings, Saliency, SanityChecks, mean_over_seeds,
+    Disentanglement, MaskFindings, ProbabilityFindings, Saliency, SanityChecks, UncalibratedProbabilities,
+    mean_over_seeds,
 };
 use crate::masks::{Masks, masks};
 use crate::shuffling::shuffled_labels;
@@ -238,7 +240,8 @@ impl<'a> Study<'a> {
         Ok(found)
     }
 
-    /// The probabilities of all test subjects with every seed, and the temperature of the validation subjects.
+    /// The probabilities of all test subjects with every seed, and what they were before calibration; of decoders without one, the
+    /// temperature of the validation subjects.
     fn calibration(&self) -> Result<ProbabilityFindings> {
         let predicted = |trials: &Subset<'_>| -> Result<LabelledProbabilities> {
             let (mut probabilities, mut labels) = (vec![], vec![]);
@@ -248,12 +251,25 @@ impl<'a> Study<'a> {
             }
             LabelledProbabilities::new(&probabilities, &labels, trials.layout().classes.len())
         };
+        let scored = predicted(self.subjects)?;
+        let before = self.before_calibration(&scored)?;
         let [_, validation] = self.training_and_validation();
-        let temperature = match validation.is_empty() {
+        let temperature = match validation.is_empty() || self.first().calibration().is_some() {
             true => None,
             false => Some((predicted(&validation)?.temperature(), validation.subjects().len())),
         };
-        Ok(ProbabilityFindings { scored: predicted(self.subjects)?, temperature, seeds: self.decoders.len() })
+        Ok(ProbabilityFindings { scored, before, temperature, seeds: self.decoders.len() })
+    }
+
+    /// Probabilities of all seeds before the calibration of each. Recentred ones are shifted after it, which cannot be undone by it.
+    fn before_calibration(&self, after: &LabelledProbabilities) -> Result<Option<UncalibratedProbabilities>> {
+        let calibrations: Option<Vec<_>> = self.decoders.iter().map(|one| one.get().calibration()).collect();
+        let Some(calibrations) = calibrations else { return Ok(None) };
+        if Recentring::of(&self.evaluation.run.card.settings)?.is_some() {
+            return Ok(None);
+        }
+        let temperatures = calibrations.iter().map(|calibration| calibration.temperature).collect();
+        Ok(Some(UncalibratedProbabilities { scored: after.before(&calibrations)?, temperatures }))
     }
 }
 

@@ -11,14 +11,28 @@ const BINS: Binning = Binning::EqualMass(10);
 
 pub(super) fn build(m: &Material) -> SectionContent {
     let Some(found) = &m.calibration else { return SectionContent::missing(NO_RUN) };
-    let mut shown = vec![("as predicted", found.scored.calibration(BINS))];
-    let temperature_note = match found.temperature {
-        Some((temperature, subjects)) => {
-            shown.push((
-                "after temperature scaling",
-                found.scored.at(temperature).calibration(BINS),
-            ));
-            format!(
+    let after = found.scored.calibration(BINS);
+    let (shown, note) = match (&found.before, found.temperature) {
+        (Some(before), _) => {
+            let shown = vec![("as predicted", after), ("before calibration", before.scored.calibration(BINS))];
+            let temperatures: Vec<String> = before.temperatures.iter().map(|t| format!("{t:.2}")).collect();
+            let temperatures = temperatures.join(", ");
+            let note = match m.is_ensemble() {
+                true => format!(
+                    "Calibration is a part of the ensemble: beside that of each member, the mean of their log-probabilities has a temperature ({temperatures} for the seeds), which was \
+                     fitted to the validation subjects after training and is stored in the model file. Below 1 it makes the mean as certain as it is right: members that disagree are \
+                     less certain together than each of them. It changes no decision. Before it, members are calibrated already."
+                ),
+                false => format!(
+                "Calibration is a part of the decoder: temperature ({temperatures} for the seeds) and class offsets of its logits were fitted to the validation subjects after training, and are \
+                 stored in the model file. A temperature above 1 means that the network was over-confident."
+                ),
+            };
+            (shown, note)
+        }
+        (None, Some((temperature, subjects))) => {
+            let cooled = found.scored.at(temperature).calibration(BINS);
+            let note = format!(
                 "The temperature, {temperature:.2}, was fitted to the validation subjects ({}), who are not scored. A temperature above 1 means that the decoder was over-confident. Temperature scaling changes no decision.{}",
                 phrases::subject_count(subjects),
                 if (0.02..50.0).contains(&temperature) {
@@ -26,9 +40,13 @@ pub(super) fn build(m: &Material) -> SectionContent {
                 } else {
                     " It lies at the end of the range that is searched: these probabilities say next to nothing."
                 }
-            )
+            );
+            (vec![("as predicted", after), ("after temperature scaling", cooled)], note)
         }
-        None => "No temperature was fitted: the validation subjects are not among these data, or the decoder was trained without any.".into(),
+        (None, None) => (
+            vec![("as predicted", after)],
+            "No temperature was fitted here: the decoder has a calibration of its own that recentring goes on from, the validation subjects are not among these data, or it was trained without any.".into(),
+        ),
     };
     let curves = shown.iter().map(|(name, calibration)| series(name, calibration, found.seeds)).collect();
     let curve = LineChart::reliability("Reliability diagram", curves);
@@ -38,7 +56,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         vec![
             SectionPart::Figure(Figure::new(curve)),
             SectionPart::Table("Calibration".into(), table(&shown)),
-            SectionPart::Text(temperature_note),
+            SectionPart::Text(note),
         ],
     )
 }

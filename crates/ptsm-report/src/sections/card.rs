@@ -129,7 +129,7 @@ fn facts(origin: &DecoderOrigin) -> Vec<[String; 2]> {
 fn privacy(origin: &DecoderOrigin) -> String {
     if let Some(adapted) = &origin.adapted {
         return format!(
-            "Privacy. This model was adapted to {} by {} labelled trials of each class: its personal masks are those of this subject. Treat the file as this subject's data; \
+            "Privacy. This model was adapted to {} by {} labelled trials of each class: what was adapted (head, masks or everything) is fitted to this subject. Treat the file as this subject's data; \
              the run it was made from is the one to give away.",
             adapted.subject, adapted.shots
         );

@@ -40,6 +40,13 @@ pub struct Concat {
     axis: usize,
 }
 
+impl Concat {
+    /// The axis along which the values stand.
+    pub(crate) fn axis(&self) -> usize {
+        self.axis
+    }
+}
+
 /// Lets values pass unchanged and decides about gradients. Costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barrier {

@@ -86,14 +86,20 @@ impl Pooling {
             (Some(2), true) => return tiles::<T, 2>(isa, x, out, |w| most(w[0], w[1])),
             _ => {}
         }
+        if let Pooling::Adaptive { length } = self {
+            let windows = AdaptiveWindows::new(x.len(), length);
+            let shares = windows.shares();
+            for (out, window) in out.iter_mut().zip(windows) {
+                let share = shares[window.len() - windows.whole];
+                *out = sum(isa, &x[window]) * share;
+            }
+            return;
+        }
         for (j, out) in out.iter_mut().enumerate() {
             let window = &x[self.window(j, x.len())];
             *out = match self {
                 Pooling::Max { .. } => window.iter().fold(window[0], |m, &x| most(m, x)),
-                _ if window.len() < 24 => {
-                    window.iter().fold(T::ZERO, |sum, &x| sum + x) * T::of(1.0 / window.len() as f64)
-                }
-                _ => RowSum::Values(window).on(isa) * T::of(1.0 / window.len() as f64),
+                _ => sum(isa, window) * T::of(1.0 / window.len() as f64),
             };
         }
     }
@@ -118,6 +124,15 @@ impl Pooling {
             _ => {}
         }
         out.fill(T::ZERO);
+        if let Pooling::Adaptive { length } = self {
+            let windows = AdaptiveWindows::new(time, length);
+            let shares = windows.shares::<T>();
+            for (&g, window) in grad.iter().zip(windows) {
+                let share = g * shares[window.len() - windows.whole];
+                out[window].iter_mut().for_each(|o| *o += share);
+            }
+            return;
+        }
         for (j, &g) in grad.iter().enumerate() {
             let window = self.window(j, time);
             if let Pooling::Max { .. } = self {
@@ -141,6 +156,53 @@ impl Pooling {
 
     pub(crate) fn needs_values(self) -> bool {
         matches!(self, Pooling::Max { .. })
+    }
+}
+
+/// The windows of adaptive pooling one after the other, as [`Pooling::window`] has them, without a division for each: rows are short.
+#[derive(Clone, Copy)]
+struct AdaptiveWindows {
+    length: usize,
+    /// Samples of a window that are whole, and what is left over, in parts of `length`.
+    whole: usize,
+    left_over: usize,
+    /// Where the next one begins, and what of a sample comes on top.
+    start: usize,
+    part: usize,
+}
+
+impl AdaptiveWindows {
+    fn new(time: usize, length: usize) -> AdaptiveWindows {
+        AdaptiveWindows { length, whole: time / length, left_over: time % length, start: 0, part: 0 }
+    }
+
+    /// One over the size of a window that has so many samples more than `whole`: at most two.
+    fn shares<T: Real>(&self) -> [T; 3] {
+        [0, 1, 2].map(|more| T::of(1.0 / (self.whole + more) as f64))
+    }
+}
+
+impl Iterator for AdaptiveWindows {
+    type Item = std::ops::Range<usize>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<std::ops::Range<usize>> {
+        let start = self.start;
+        self.start += self.whole;
+        self.part += self.left_over;
+        if self.part >= self.length {
+            self.start += 1;
+            self.part -= self.length;
+        }
+        Some(start..self.start + usize::from(self.part > 0))
+    }
+}
+
+#[inline(always)]
+fn sum<T: Real>(isa: Isa, window: &[T]) -> T {
+    match window.len() < 24 {
+        true => window.iter().fold(T::ZERO, |sum, &x| sum + x),
+        false => RowSum::Values(window).on(isa),
     }
 }
 
@@ -269,7 +331,7 @@ impl Operation for PoolGrad {
 
 #[cfg(test)]
 mod tests {
-    use super::Pooling;
+    use super::{AdaptiveWindows, Pooling};
     use crate::kernels::Isa;
 
     #[test]
@@ -278,6 +340,25 @@ mod tests {
         let mut out = [0.0; 4];
         Pooling::Adaptive { length: 4 }.row(Isa::best(), &x, &mut out);
         assert_eq!(out, [1.0, 3.0, 6.0, 8.0]);
+    }
+
+    #[test]
+    fn adaptive_windows_are_found_without_a_division() {
+        for time in 1..80 {
+            for length in 1..=time {
+                let pool = Pooling::Adaptive { length };
+                let windows = AdaptiveWindows::new(time, length);
+                assert!(
+                    windows.take(length).eq((0..length).map(|j| pool.window(j, time))),
+                    "{time} {length}"
+                );
+                let share = |n: usize| windows.shares::<f64>()[n - windows.whole];
+                assert!((0..length).all(|j| {
+                    let n = pool.window(j, time).len();
+                    share(n) == 1.0 / n as f64
+                }));
+            }
+        }
     }
 
     #[test]

@@ -21,6 +21,18 @@ pub struct Relabel {
     to: Vec<u32>,
 }
 
+impl Reorder {
+    /// The axis whose places change.
+    pub(crate) fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// Where each place comes from.
+    pub(crate) fn order(&self) -> &[usize] {
+        &self.order
+    }
+}
+
 impl Graph {
     /// Places along an axis in another order: place `i` of the result is place `order[i]` of `x`. Every place is named once.
     pub fn reorder(&mut self, x: Id, axis: usize, order: &[usize]) -> Result<Id> {

@@ -6,6 +6,11 @@
 //! - A temporal convolution that meets a spatial one becomes one convolution with composed weights.
 //! - The same with a batch norm between the two (EEGNet): both are linear and so change places, space first. The
 //!   batch norm's statistics follow from the data's lag moments, so the `[B, F, C, T]` signal never exists.
+//! - A convolution of trials and of their mirror images shares its products between both ([`views`]).
+
+mod views;
+
+use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::graph::ops;
@@ -13,6 +18,7 @@ use crate::graph::ops::{
     BatchNorm, Conv1d as ConvOptions, LagMoments, Moments, Normalise, Op, Padding, RunningStats,
 };
 use crate::graph::{Graph, Id, Node};
+use views::{ChannelPairs, TwoViews, two_views};
 
 /// Whether a program trains or applies a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +74,16 @@ pub(crate) fn lower(source: &Graph, mode: Mode, keep: &[Id]) -> Result<LoweredGr
     for (i, node) in source.nodes.iter().enumerate() {
         learns[i] = matches!(node.op, Op::Tensor(_)) || node.inputs.iter().any(|p| learns[p.index()]);
     }
-    let mut this =
-        Lowering { source, mode, uses, learns, out: source.sibling(), map: vec![None; n], updates: vec![] };
+    let mut this = Lowering {
+        source,
+        mode,
+        uses,
+        learns,
+        out: source.sibling(),
+        map: vec![None; n],
+        updates: vec![],
+        views: BTreeMap::new(),
+    };
     let pairs: Vec<(usize, Pair)> = (0..n).filter_map(|i| Some((i, this.pair(i)?))).collect();
     let absorbed: Vec<usize> = pairs
         .iter()
@@ -106,9 +120,32 @@ struct Lowering<'a> {
     out: Graph,
     map: Vec<Option<Id>>,
     updates: Vec<(usize, Id)>,
+    /// Rows of the source that are trials and their mirror images.
+    views: BTreeMap<Id, (TwoViews, ChannelPairs)>,
 }
 
 impl Lowering<'_> {
+    /// What rows of the source are, if they are trials and their mirror images.
+    fn two_views(&mut self, rows: Id) -> Result<Option<(TwoViews, ChannelPairs)>> {
+        if let Some(known) = self.views.get(&rows) {
+            return Ok(Some(known.clone()));
+        }
+        let Some((trials, pairs)) = two_views(self.source, rows) else { return Ok(None) };
+        let trials = self.mapped(trials);
+        let found = (TwoViews::new(&mut self.out, trials, &pairs)?, pairs);
+        self.views.insert(rows, found.clone());
+        Ok(Some(found))
+    }
+
+    /// A convolution of rows of the source in one group.
+    fn convolve(&mut self, rows: Id, conv: ConvOptions, weight: Id, bias: Option<Id>) -> Result<Id> {
+        if let Some((views, pairs)) = self.two_views(rows)? {
+            return views.convolve(&mut self.out, &pairs, conv, weight, bias);
+        }
+        let operands: Vec<Id> = [self.mapped(rows), weight].into_iter().chain(bias).collect();
+        self.out.apply(conv, &operands)
+    }
+
     fn pair(&self, spatial: usize) -> Option<Pair> {
         let node = &self.source.nodes[spatial];
         let Op::SpatialConv(conv) = node.op else { return None };
@@ -177,6 +214,10 @@ impl Lowering<'_> {
                 let h = self.out.reshape(h, &[b, f * c, t])?;
                 let w = self.out.reshape(w, &[node.shape[1], f / conv.groups * c, 1])?;
                 self.out.conv1d(h, w, None, conv.groups, Padding::Valid)
+            }
+            Op::Conv1d(conv) if conv.groups == 1 => {
+                let (weight, bias) = (self.mapped(inputs[1]), inputs.get(2).map(|&bias| self.mapped(bias)));
+                self.convolve(inputs[0], *conv, weight, bias)
             }
             op => {
                 let operands: Vec<Id> = inputs.iter().map(|&p| self.mapped(p)).collect();
@@ -258,7 +299,7 @@ impl Lowering<'_> {
         let node = &self.source.nodes[spatial];
         let temporal = self.source.node(pair.temporal);
         let Op::TemporalConv(conv) = temporal.op else { unreachable!("a pair has a temporal convolution") };
-        let (x, filters) = (self.mapped(temporal.inputs[0]), self.mapped(temporal.inputs[1]));
+        let (rows, filters) = (temporal.inputs[0], self.mapped(temporal.inputs[1]));
         let weight = self.mapped(node.inputs[1]);
         let [f, k] = *self.out.shape(filters) else { unreachable!("checked by its shape rule") };
         let [o, per_group, c] = *self.out.shape(weight) else { unreachable!("checked by its shape rule") };
@@ -270,15 +311,15 @@ impl Lowering<'_> {
             let turned = g.reshape(turned, &[o * c, per_group])?;
             let composed = g.matmul(turned, filters, false, false)?;
             let composed = g.reshape(composed, &[o, c, k])?;
-            let mut inputs = vec![x, composed];
-            if let Some(&bias) = temporal.inputs.get(2) {
+            let mut bias = None;
+            if let Some(&own) = temporal.inputs.get(2) {
                 let sums = g.sum_axes(weight, &[2])?;
-                let bias = self.map[bias.index()].expect("an operand is lowered before its user");
-                let column = self.out.reshape(bias, &[f, 1])?;
-                let bias = self.out.matmul(sums, column, false, false)?;
-                inputs.push(self.out.reshape(bias, &[o])?);
+                let own = self.map[own.index()].expect("an operand is lowered before its user");
+                let column = self.out.reshape(own, &[f, 1])?;
+                let sums = self.out.matmul(sums, column, false, false)?;
+                bias = Some(self.out.reshape(sums, &[o])?);
             }
-            return self.out.apply(ConvOptions { groups: 1, left, right }, &inputs);
+            return self.convolve(rows, ConvOptions { groups: 1, left, right }, composed, bias);
         };
         let norm_node = self.source.node(norm);
         let Op::BatchNorm(options) = norm_node.op else { unreachable!("a pair's norm is a batch norm") };
@@ -292,8 +333,11 @@ impl Lowering<'_> {
                     self.out.enter_scope(self.source.scope_of(norm));
                     return Err(self.out.misfit("batch_norm", message));
                 }
+                // Exchanging channels changes no sum over them: the trials' own moments are those of both views.
+                let trials =
+                    self.two_views(rows)?.map_or_else(|| self.mapped(rows), |(views, _)| views.trials);
                 let g = &mut self.out;
-                let lags = g.apply(LagMoments { taps: k, left, right }, &[x])?;
+                let lags = g.apply(LagMoments { taps: k, left, right }, &[trials])?;
                 let covariances = g.slice(lags, 0, 0, k)?;
                 let means = g.slice(lags, 0, k, 1)?;
                 let mean = g.matmul(filters, means, false, true)?; // [F, 1]
@@ -330,8 +374,8 @@ impl Lowering<'_> {
         let summand = g.reshape(summand, &[o])?;
         let bias = g.mul(summand, spatial_sum)?;
         let weight = g.reshape(weight, &[o, c, 1])?;
-        let mixed = g.conv1d(x, weight, None, 1, Padding::Valid)?;
-        g.apply(ConvOptions { groups: o, left, right }, &[mixed, filters, bias])
+        let mixed = self.convolve(rows, ConvOptions { groups: 1, left: 0, right: 0 }, weight, None)?;
+        self.out.apply(ConvOptions { groups: o, left, right }, &[mixed, filters, bias])
     }
 }
 
