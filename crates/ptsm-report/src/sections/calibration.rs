@@ -24,8 +24,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
                      less certain together than each of them. It changes no decision. Before it, members are calibrated already."
                 ),
                 false => format!(
-                "Calibration is a part of the decoder: temperature ({temperatures} for the seeds) and class offsets of its logits were fitted to the validation subjects after training, and are \
-                 stored in the model file. A temperature above 1 means that the network was over-confident."
+                    "Calibration is a part of the decoder: temperature ({temperatures} for the seeds) and class offsets of its logits were fitted to the validation subjects after training, and are \
+                     stored in the model file. A temperature above 1 means that the network was over-confident."
                 ),
             };
             (shown, note)
