@@ -190,6 +190,7 @@ const TRAIN: &str = "Examples:
   ptsm train --data simulated --subjects 1-14 --out run
   ptsm train --data trials.npz --model eegnet --seeds 3 --set training.epochs=40 --out run
   ptsm train --data trials.npz --model eegnet --ensemble 5 --out run
+  ptsm train --data trials.npz --model eegnet --distil 5 --out run
   ptsm train --data trials.npz --align euclidean --config my.toml --out run
   ptsm train --data trials.npz --subjects 1-14 --model dann --target 15 --out run
   ptsm train --data physionet-mi --root eegmmidb --subjects 1-30 --source-only with=task=execution --out run
@@ -200,7 +201,7 @@ killed, the same command continues where it was.
 Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s, \
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
-A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `ensemble`, `align`, tables `[[source_only]]` (keys as of `--source-only`), `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files, \
+A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `ensemble`, `distil`, `align`, tables `[[source_only]]` (keys as of `--source-only`), `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files, \
 with `tuned_on` for the subjects who are not to be tested. Flags go over the \
 environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_PRECISION, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
@@ -455,6 +456,9 @@ pub(crate) struct SettingsArgs {
     /// Train an ensemble of so many members for each seed, which decode together (1, a single decoder, without it)
     #[arg(long, value_name = "N")]
     pub(crate) ensemble: Option<usize>,
+    /// Distil each network from so many: they are trained first, as an ensemble, and teach one network of the same settings (0, no teacher, without it); their share and temperature with `--set distil.weight=0.5 --set distil.temperature=2`
+    #[arg(long, value_name = "N")]
+    pub(crate) distil: Option<usize>,
     /// Recentre logits for each subject towards equally frequent classes: by all trials of a session without labels (transductive), or by those so far (`stream`); other frequencies with `--set frequencies=[0.7,0.3]`
     #[arg(long, value_name = "TRIALS")]
     pub(crate) recentre: Option<Recentre>,
@@ -473,6 +477,7 @@ impl SettingsArgs {
             task: self.task.request(),
             changes: SettingChanges::read(self.config.as_deref(), &self.set)?
                 .ensemble(self.ensemble)
+                .distil(self.distil)
                 .recentring(self.recentre.map(Recentre::name)),
             align: self.align.map(Into::into),
             seed: self.seed,

@@ -33,15 +33,7 @@ impl LogitCalibration {
         classes: usize,
         exchanged: Option<&[u32]>,
     ) -> LogitCalibration {
-        let mut counts = vec![0usize; classes];
-        labels.iter().for_each(|&label| counts[label as usize] += 1);
-        let present = counts.iter().filter(|&&n| n > 0).count();
-        let weight = |label: usize| labels.len() as f64 / (present * counts[label]) as f64;
-        let mut trials: Vec<(Vec<f64>, usize, f64)> = logits
-            .chunks_exact(classes)
-            .zip(labels)
-            .map(|(z, &label)| (z.to_vec(), label as usize, weight(label as usize)))
-            .collect();
+        let mut trials = weighed(logits, labels, classes);
         if let Some(exchanged) = exchanged {
             // An equivariant decoder gives the image of a trial the same logits, exchanged: images tie the offsets together.
             trials.iter_mut().for_each(|(_, _, weight)| *weight *= 0.5);
@@ -55,29 +47,15 @@ impl LogitCalibration {
             let images: Vec<_> = trials.iter().map(image).collect();
             trials.extend(images);
         }
-        // The first parameter is the logarithm of the inverse temperature, the others are offsets of scaled logits.
-        let mut at = DVector::zeros(classes + 1);
-        let mut loss = Loss::new(&trials, &at, classes);
-        for _ in 0..MOST_STEPS {
-            let Some(newton) = loss.curvature.clone().cholesky().map(|c| c.solve(&loss.slope)) else { break };
-            let (mut part, mut next) = (1.0, None);
-            while part > 1e-8 && next.is_none() {
-                let tried = &at - &newton * part;
-                let of_tried = Loss::new(&trials, &tried, classes);
-                if of_tried.value < loss.value {
-                    next = Some((tried, of_tried));
-                }
-                part *= 0.5;
-            }
-            let Some(next) = next else { break };
-            let gained = loss.value - next.1.value;
-            (at, loss) = next;
-            if gained < 1e-12 {
-                break;
-            }
-        }
+        let at = minimise(&trials, DVector::zeros(classes + 1), classes);
         let temperature = (-at[0]).exp();
         LogitCalibration { temperature, offsets: at.iter().skip(1).map(|c| c * temperature).collect() }
+    }
+
+    /// The same with a temperature alone, which changes no decision: all offsets are 0.
+    pub fn fit_temperature(logits: &[f64], labels: &[u32], classes: usize) -> LogitCalibration {
+        let at = minimise(&weighed(logits, labels, classes), DVector::zeros(1), classes);
+        LogitCalibration { temperature: (-at[0]).exp(), offsets: vec![0.0; classes] }
     }
 
     /// What the probabilities of a trial were before this calibration, from what they are after it.
@@ -93,7 +71,42 @@ impl LogitCalibration {
     }
 }
 
-/// What is made small, at some parameters.
+/// Logits, class and weight of each trial: every class weighs the same, all together as much as there are trials.
+fn weighed(logits: &[f64], labels: &[u32], classes: usize) -> Vec<(Vec<f64>, usize, f64)> {
+    let mut counts = vec![0usize; classes];
+    labels.iter().for_each(|&label| counts[label as usize] += 1);
+    let present = counts.iter().filter(|&&n| n > 0).count();
+    let weight = |label: usize| labels.len() as f64 / (present * counts[label]) as f64;
+    let each = logits.chunks_exact(classes).zip(labels);
+    each.map(|(z, &label)| (z.to_vec(), label as usize, weight(label as usize))).collect()
+}
+
+/// The parameters of the least loss: the first one is the logarithm of the inverse temperature, the others, where there are more, are
+/// offsets of scaled logits.
+fn minimise(trials: &[(Vec<f64>, usize, f64)], mut at: DVector<f64>, classes: usize) -> DVector<f64> {
+    let mut loss = Loss::new(trials, &at, classes);
+    for _ in 0..MOST_STEPS {
+        let Some(newton) = loss.curvature.clone().cholesky().map(|c| c.solve(&loss.slope)) else { break };
+        let (mut part, mut next) = (1.0, None);
+        while part > 1e-8 && next.is_none() {
+            let tried = &at - &newton * part;
+            let of_tried = Loss::new(trials, &tried, classes);
+            if of_tried.value < loss.value {
+                next = Some((tried, of_tried));
+            }
+            part *= 0.5;
+        }
+        let Some(next) = next else { break };
+        let gained = loss.value - next.1.value;
+        (at, loss) = next;
+        if gained < 1e-12 {
+            break;
+        }
+    }
+    at
+}
+
+/// What is made small, at some parameters: offsets are 0 where there is the temperature alone.
 struct Loss {
     value: f64,
     slope: DVector<f64>,
@@ -103,7 +116,8 @@ struct Loss {
 
 impl Loss {
     fn new(trials: &[(Vec<f64>, usize, f64)], at: &DVector<f64>, classes: usize) -> Loss {
-        let size = classes + 1;
+        let size = at.len();
+        let offset = |k: usize| at.get(k + 1).copied().unwrap_or(0.0);
         let mut loss = Loss {
             value: 0.5 * at.norm_squared(),
             slope: at.clone(),
@@ -112,7 +126,7 @@ impl Loss {
         let scale = at[0].exp();
         for (z, label, weight) in trials {
             let scaled: Vec<f64> = z.iter().map(|z| z * scale).collect();
-            let scores: Vec<f64> = scaled.iter().enumerate().map(|(k, s)| s - at[k + 1]).collect();
+            let scores: Vec<f64> = scaled.iter().enumerate().map(|(k, s)| s - offset(k)).collect();
             let p = softmax(&scores);
             loss.value += weight * (log_sum_exp(&scores) - scores[*label]);
             // Of each class's score by all parameters.
@@ -179,6 +193,19 @@ mod tests {
     }
 
     #[test]
+    fn a_temperature_alone_is_found_below_1_and_above_and_moves_no_class() {
+        for true_temperature in [0.4, 4.0] {
+            let (logits, labels) = simulated(20_000, true_temperature, [0.0; 3], 0.3);
+            let found = LogitCalibration::fit_temperature(&logits, &labels, 3);
+            assert!((found.temperature / true_temperature - 1.0).abs() < 0.06, "{found:?}");
+            assert_eq!(found.offsets, [0.0; 3]);
+        }
+        // Shifted logits are no reason for an offset.
+        let (logits, labels) = simulated(2_000, 1.0, [1.0, -1.0, 0.0], 1.0);
+        assert_eq!(LogitCalibration::fit_temperature(&logits, &labels, 3).offsets, [0.0; 3]);
+    }
+
+    #[test]
     fn what_was_applied_can_be_undone() {
         let calibration = LogitCalibration { temperature: 2.5, offsets: vec![0.3, -0.2, 0.0] };
         let logits = [1.0, -2.0, 0.5];
@@ -196,16 +223,18 @@ mod tests {
             .zip(&labels)
             .map(|(z, &l)| (z.to_vec(), l as usize, 1.0 + f64::from(l)))
             .collect();
-        let at = DVector::from_vec(vec![-0.3, 0.2, -0.1, 0.4]);
-        let loss = Loss::new(&trials, &at, 3);
-        for i in 0..4 {
-            let value = |by: f64| {
-                let mut moved = at.clone();
-                moved[i] += by;
-                Loss::new(&trials, &moved, 3).value
-            };
-            let difference = (value(1e-5) - value(-1e-5)) / 2e-5;
-            assert!((difference - loss.slope[i]).abs() < 1e-6, "{i}: {difference} {}", loss.slope[i]);
+        for at in [vec![-0.3, 0.2, -0.1, 0.4], vec![-0.3]] {
+            let at = DVector::from_vec(at);
+            let loss = Loss::new(&trials, &at, 3);
+            for i in 0..at.len() {
+                let value = |by: f64| {
+                    let mut moved = at.clone();
+                    moved[i] += by;
+                    Loss::new(&trials, &moved, 3).value
+                };
+                let difference = (value(1e-5) - value(-1e-5)) / 2e-5;
+                assert!((difference - loss.slope[i]).abs() < 1e-6, "{i}: {difference} {}", loss.slope[i]);
+            }
         }
     }
 
@@ -225,6 +254,8 @@ mod tests {
             let found = LogitCalibration::fit(&logits, labels, 2, None);
             assert!(found.temperature.is_finite() && found.temperature > 0.0, "{found:?}");
             assert!(found.apply(&logits[..2]).iter().all(|s| s.is_finite()), "{found:?}");
+            let alone = LogitCalibration::fit_temperature(&logits, labels, 2).temperature;
+            assert!(alone.is_finite() && alone > 0.0, "{alone}");
         }
     }
 }

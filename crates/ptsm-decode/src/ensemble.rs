@@ -4,21 +4,27 @@
 //! Probabilities are the softmax of the mean over members of their log-probabilities: the normalised geometric mean. Each member weighs the
 //! same, and their order does not matter.
 //!
+//! Members disagree where they err, so that their mean is less certain than each of them although it is more often right: where members
+//! are [calibrated](crate::LogitCalibration), the mean is divided by a temperature of the ensemble's own, fitted on the same validation
+//! subjects. It is one number without offsets, so that decisions stay those of the mean, and mirrored trials get what the members give them.
+//!
 //! Any decoder in which something is random ([`Method::random`](crate::Method::random)) has the setting `ensemble`, the number of members,
 //! beside its own settings; 1, or no such setting, is the single decoder. Member `i`, counted from 0, of the ensemble with seed `s` is trained
 //! with the seed `s + i * 2^32` ([`member_seed`]): the first member is the single decoder of the same seed, and ensembles of different seeds
 //! below 2^32 share no member.
 //!
-//! A model file holds all members: tensor `NAME` of member `i` is `members.i.NAME`.
+//! A model file holds all members: tensor `NAME` of member `i` is `members.i.NAME`, and `calibration.log_temperature` is of the ensemble.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ptsm_signal::{Layout, Subset, Unlabelled};
-use safetensors::SafeTensors;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 
+use crate::calibration::LogitCalibration;
 use crate::decoder::{
     Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember, Fit, FitSink,
     FittedDecoder, Job, OutputClass, Run, Sensitivity, Watch,
@@ -32,6 +38,8 @@ pub const KEY: &str = "ensemble";
 const MOST_MEMBERS: usize = 1000;
 /// What the names of a member's tensors begin with, before its number.
 const PREFIX: &str = "members.";
+/// The tensor that is of no member.
+const LOG_TEMPERATURE: &str = "calibration.log_temperature";
 
 /// How many members a decoder with these settings has; 1 is a single decoder.
 pub fn size(settings: &Value) -> Result<usize> {
@@ -74,7 +82,7 @@ pub fn checkpoints(checkpoint: &Path, settings: &Value) -> Vec<PathBuf> {
 }
 
 /// `seed-1.safetensors` is `seed-1.member-0.safetensors` of the first member.
-fn member_checkpoint(checkpoint: &Path, member: usize) -> PathBuf {
+pub(crate) fn member_checkpoint(checkpoint: &Path, member: usize) -> PathBuf {
     let mut name = checkpoint.file_stem().unwrap_or_default().to_os_string();
     name.push(format!(".member-{member}"));
     if let Some(extension) = checkpoint.extension() {
@@ -125,7 +133,8 @@ impl Decoder for Ensemble {
             if own.iter().any(Option::is_none) {
                 return Ok(());
             }
-            done(job, together(jobs[job].seed, own.iter_mut().filter_map(Option::take).collect())?)
+            let own = own.iter_mut().filter_map(Option::take).collect();
+            done(job, together(&jobs[job], own)?)
         })
     }
 
@@ -146,13 +155,16 @@ impl Decoder for Ensemble {
     }
 }
 
-/// The fits of all members as one: their epochs one member after the other.
-fn together(seed: u64, fits: Vec<Fit>) -> Result<Fit> {
+/// The fits of all members as one: their epochs one member after the other. Calibrated members make a calibrated ensemble.
+fn together(job: &Job<'_>, fits: Vec<Fit>) -> Result<Fit> {
     let members = fits.iter().map(|fit| EnsembleMember { seed: fit.seed, best_epoch: fit.best_epoch });
     let members = members.collect();
     let history = fits.iter().flat_map(|fit| fit.history.clone()).collect();
-    let fitted = FittedEnsemble::new(fits.into_iter().map(|fit| fit.fitted).collect())?;
-    Ok(Fit { fitted: Box::new(fitted), seed, history, best_epoch: None, members })
+    let mut fitted = FittedEnsemble::new(fits.into_iter().map(|fit| fit.fitted).collect())?;
+    if fitted.members().all(|member| member.calibration().is_some()) {
+        fitted = fitted.calibrated(job.data.validation())?;
+    }
+    Ok(Fit { fitted: Box::new(fitted), seed: job.seed, history, best_epoch: None, members })
 }
 
 /// Fitted decoders that decode together.
@@ -160,16 +172,36 @@ fn together(seed: u64, fits: Vec<Fit>) -> Result<Fit> {
 pub struct FittedEnsemble {
     /// At least one; all for the same trials.
     members: Vec<Arc<dyn FittedDecoder>>,
+    /// The logarithm of the temperature that their mean is divided by, as it stands in a file; none where it is not calibrated.
+    log_temperature: Option<f32>,
 }
 
 impl FittedEnsemble {
-    /// Of decoders for the same trials.
+    /// Of decoders for the same trials, not calibrated.
     pub fn new(members: Vec<Box<dyn FittedDecoder>>) -> Result<FittedEnsemble> {
         let Some(first) = members.first() else {
             return Err(Error::Configuration("an ensemble needs at least 1 member, got 0".into()));
         };
         members.iter().try_for_each(|member| first.layout().expect(member.layout()))?;
-        Ok(FittedEnsemble { members: members.into_iter().map(Arc::from).collect() })
+        Ok(FittedEnsemble { members: members.into_iter().map(Arc::from).collect(), log_temperature: None })
+    }
+
+    /// The same as sure as it should be for subjects that no member was trained on: with a temperature of its own. As it is where there
+    /// are none.
+    pub fn calibrated(self, validation: &Subset<'_>) -> Result<FittedEnsemble> {
+        if validation.is_empty() {
+            return Ok(self);
+        }
+        let mean = self.mean_log_probabilities(validation)?;
+        let classes = self.layout().classes.len();
+        let found = LogitCalibration::fit_temperature(&mean, &validation.labels(), classes);
+        Ok(FittedEnsemble { log_temperature: Some(found.temperature.ln() as f32), ..self })
+    }
+
+    /// Other members at the same temperature. Members that were adapted to a subject, each by itself, are still averaged, and still less
+    /// certain together than each of them.
+    fn with_members(&self, members: Vec<Box<dyn FittedDecoder>>) -> Result<FittedEnsemble> {
+        Ok(FittedEnsemble { log_temperature: self.log_temperature, ..FittedEnsemble::new(members)? })
     }
 
     /// Reads it back from a file whose header has been understood; `member` makes one of a file of its own.
@@ -179,9 +211,10 @@ impl FittedEnsemble {
         members: usize,
         member: impl Fn(&[u8]) -> Result<Box<dyn FittedDecoder>>,
     ) -> Result<FittedEnsemble> {
-        let parts = member_files(path, bytes, members)?;
+        let (parts, log_temperature) = file_parts(path, bytes, members)?;
         let load = |(i, part): (usize, &Vec<u8>)| member(part).map_err(|e| of_member(e, i, members));
-        FittedEnsemble::new(parts.iter().enumerate().map(load).collect::<Result<_>>()?)
+        let members = FittedEnsemble::new(parts.iter().enumerate().map(load).collect::<Result<_>>()?)?;
+        Ok(FittedEnsemble { log_temperature, ..members })
     }
 
     /// The members, in the order of their seeds.
@@ -201,6 +234,11 @@ impl FittedEnsemble {
         Ok(mean)
     }
 
+    /// What the mean is divided by.
+    fn temperature(&self) -> f64 {
+        self.log_temperature.map_or(1.0, |log| f64::from(log).exp())
+    }
+
     /// The same of every member, or none where one of them has no such thing.
     fn each(
         &self,
@@ -208,12 +246,13 @@ impl FittedEnsemble {
     ) -> Result<Option<Box<dyn FittedDecoder>>> {
         let members = self.members.iter().enumerate().map(|(i, member)| of(i, &**member));
         let Some(members) = members.collect::<Result<Option<Vec<_>>>>()? else { return Ok(None) };
-        Ok(Some(Box::new(FittedEnsemble::new(members)?)))
+        Ok(Some(Box::new(self.with_members(members)?)))
     }
 
-    /// What the members say of one class for each trial, and its gradient: the means over members of the log-probability.
+    /// What the members say of one class for each trial, and its gradient: the means over members of the log-probability, divided by the
+    /// temperature.
     fn mean_sensitivity(&self, trials: &Subset<'_>, class: OutputClass) -> Result<Option<Sensitivity>> {
-        let share = 1.0 / self.members.len() as f32;
+        let share = (1.0 / (self.members.len() as f64 * self.temperature())) as f32;
         let mut mean: Option<Sensitivity> = None;
         for member in &self.members {
             let own = member.sensitivity(trials, DecoderOutput::LogProbability(class))?;
@@ -229,19 +268,22 @@ impl FittedEnsemble {
     }
 }
 
-/// Class probabilities of one trial from its mean log-probabilities. A temperature of the ensemble divides them here.
-fn probabilities(mean: &[f64]) -> Vec<f64> {
-    softmax(mean)
-}
-
 impl FittedDecoder for FittedEnsemble {
     fn layout(&self) -> &Layout {
         self.members[0].layout()
     }
 
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>> {
-        let mean = self.mean_log_probabilities(trials)?;
-        Ok(mean.chunks(self.layout().classes.len()).flat_map(probabilities).map(|p| p as f32).collect())
+        let temperature = self.temperature();
+        let logits: Vec<f64> =
+            self.mean_log_probabilities(trials)?.into_iter().map(|mean| mean / temperature).collect();
+        Ok(logits.chunks(self.layout().classes.len()).flat_map(softmax).map(|p| p as f32).collect())
+    }
+
+    /// Of the mean, beside what each member's own probabilities have gone through.
+    fn calibration(&self) -> Option<LogitCalibration> {
+        let offsets = vec![0.0; self.layout().classes.len()];
+        self.log_temperature.map(|_| LogitCalibration { temperature: self.temperature(), offsets })
     }
 
     fn adapt_unlabelled(&self, subjects: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
@@ -269,6 +311,11 @@ impl FittedDecoder for FittedEnsemble {
             tensors
                 .extend(file.tensors().into_iter().map(|(name, view)| (format!("{PREFIX}{i}.{name}"), view)));
         }
+        let log_temperature = self.log_temperature.map(f32::to_le_bytes);
+        if let Some(bytes) = &log_temperature {
+            tensors
+                .push((LOG_TEMPERATURE.into(), TensorView::new(Dtype::F32, vec![1], bytes).map_err(wrong)?));
+        }
         safetensors::serialize(tensors, Some(header)).map_err(wrong)
     }
 
@@ -289,7 +336,7 @@ impl FittedDecoder for FittedEnsemble {
                 *adapted = member.adapt(calibration, &Adaptation { guard: false, ..adaptation.clone() })?;
             }
         }
-        let fitted = FittedEnsemble::new(adapted.into_iter().map(|one| one.fitted).collect())?;
+        let fitted = self.with_members(adapted.into_iter().map(|one| one.fitted).collect())?;
         Ok(AdaptedDecoder { fitted: Box::new(fitted), trials, guard })
     }
 
@@ -302,7 +349,7 @@ impl FittedDecoder for FittedEnsemble {
 
     // Values inside differ from member to member: there are none of the ensemble.
 
-    /// Its logits are the mean log-probabilities, which its probabilities follow from.
+    /// Its logits are the mean log-probabilities at its temperature, which its probabilities follow from.
     fn sensitivity(&self, trials: &Subset<'_>, of: DecoderOutput) -> Result<Option<Sensitivity>> {
         let classes = self.layout().classes.len();
         let chosen: Vec<usize> = match of {
@@ -355,12 +402,28 @@ fn mean_guard(guards: &[AdaptationGuard], trials: usize) -> AdaptationGuard {
     )
 }
 
-/// The file of each member, taken from the ensemble's.
-fn member_files(path: &Path, bytes: &[u8], members: usize) -> Result<Vec<Vec<u8>>> {
+/// The file of each member, taken from the ensemble's, and the logarithm of its temperature; none in files of programs that did not
+/// calibrate ensembles.
+fn file_parts(path: &Path, bytes: &[u8], members: usize) -> Result<(Vec<Vec<u8>>, Option<f32>)> {
     let wrong = |message: String| Error::file(path, message);
     let damaged = |e: safetensors::SafeTensorError| wrong(format!("is not a whole safetensors file ({e})"));
     let mut tensors: Vec<Vec<_>> = (0..members).map(|_| vec![]).collect();
+    let mut log_temperature = None;
     for (name, view) in SafeTensors::deserialize(bytes).map_err(damaged)?.tensors() {
+        if name == LOG_TEMPERATURE {
+            let value = match (view.dtype(), <[u8; 4]>::try_from(view.data())) {
+                (Dtype::F32, Ok(bytes)) => f32::from_le_bytes(bytes),
+                (dtype, _) => {
+                    let shape = view.shape();
+                    return Err(wrong(format!("`{name}` is {dtype:?} {shape:?}, not one number of F32")));
+                }
+            };
+            if !f64::from(value).exp().is_normal() {
+                return Err(wrong(format!("`{name}` is {value}, which is no temperature's logarithm")));
+            }
+            log_temperature = Some(value);
+            continue;
+        }
         let place = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('.'));
         let own = place.and_then(|(i, own)| Some((tensors.get_mut(i.parse::<usize>().ok()?)?, own)));
         let Some((tensors, own)) = own else {
@@ -370,7 +433,8 @@ fn member_files(path: &Path, bytes: &[u8], members: usize) -> Result<Vec<Vec<u8>
         };
         tensors.push((own.to_string(), view));
     }
-    tensors.into_iter().map(|own| safetensors::serialize(own, None).map_err(damaged)).collect()
+    let files = tensors.into_iter().map(|own| safetensors::serialize(own, None).map_err(damaged));
+    Ok((files.collect::<Result<_>>()?, log_temperature))
 }
 
 /// Says of which member a file is wrong.

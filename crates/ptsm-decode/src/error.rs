@@ -37,6 +37,14 @@ pub enum Error {
         /// How many members were asked for.
         members: usize,
     },
+    /// Distillation of a decoder that cannot learn from a teacher.
+    #[error("`{name}` cannot be distilled: {reason}")]
+    NoDistillation {
+        /// The decoder.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// The common recipe for a decoder that the common trainer does not train.
     #[error("`{name}` has no common recipe: that is for networks, and this decoder has a fit of its own")]
     NoCommonRecipe {
@@ -84,6 +92,10 @@ impl Error {
             Error::Name { nearest: None, .. } => Some("`ptsm models` lists them all".into()),
             Error::NothingRandom { .. } => Some(
                 "leave `--ensemble` out, or take a decoder that begins with random weights, such as `eegnet`"
+                    .into(),
+            ),
+            Error::NoDistillation { .. } => Some(
+                "leave `--distil` out, or take a network such as `ptsm`, `eegnet` or `shallowconvnet`; `--ensemble` is for every decoder in whose fit something is random"
                     .into(),
             ),
             Error::NoCommonRecipe { .. } => Some(

@@ -50,6 +50,7 @@ pub mod dann;
 mod decoder;
 mod deep;
 pub mod deepconvnet;
+pub mod distillation;
 pub mod eegconformer;
 pub mod eegnet;
 pub mod ensemble;

@@ -14,6 +14,7 @@ use crate::classic::decoder::{Classic, FittedClassic};
 use crate::classic::matrices::Matrices;
 use crate::decoder::{AdaptationWay, Decoder, FittedDecoder};
 use crate::deep::FittedNetwork;
+use crate::distillation::{self, Distillation, Distilled};
 use crate::ensemble::{self, Ensemble, FittedEnsemble};
 use crate::error::{Error, Result};
 use crate::network::Architecture;
@@ -143,13 +144,19 @@ impl Method {
 
     /// The defaults with some changes laid over them. Every decoder in which something is random also has the setting
     /// [`ensemble`](mod@crate::ensemble), which stands there only where it is more than 1, and every network the setting `recipe`
-    /// ([`RecipeName`]), which stands there only where it is not the decoder's own.
+    /// ([`RecipeName`]), which stands there only where it is not the decoder's own, and [`distil`](mod@crate::distillation), which stands there
+    /// only where the network is distilled.
     pub fn settings(&self, layout: &Layout, changes: &Value) -> Result<Value> {
         let (recentring, changes) = recentring::take(changes.clone())?;
         let (members, changes) = self.members(changes)?;
+        let (distillation, changes) = self.distillation(changes, members)?;
         let (recipe, changes) = self.recipe(changes)?;
         let settings = merge(&recipe.over(self.defaults(layout)?)?, &changes)?;
-        Ok(recentring::with(ensemble::with_size(recipe.noted_in(settings), members), &recentring))
+        if let (Some(_), Kind::Network { read, .. }) = (&distillation, &self.form.0) {
+            self.check_teachable(&read(settings.clone())?)?;
+        }
+        let settings = distillation::with(recipe.noted_in(settings), &distillation)?;
+        Ok(recentring::with(ensemble::with_size(settings, members), &recentring))
     }
 
     /// What a decoder with these settings sees of the test (target) subject, before any alignment.
@@ -186,6 +193,34 @@ impl Method {
         }
     }
 
+    /// How settings ask for the decoder to be distilled, and the settings of the network.
+    fn distillation(&self, settings: Value, members: usize) -> Result<(Option<Distillation>, Value)> {
+        let (distillation, settings) = distillation::take(settings)?;
+        if let Some(Distillation { members: teachers, .. }) = distillation {
+            if !self.takes_common_recipe() {
+                return Err(
+                    self.not_distilled("it is no network of the common trainer, which has the loss for it")
+                );
+            }
+            if members > 1 {
+                return Err(Error::Configuration(format!(
+                    "`ensemble` and `distil` are both set: {members} networks with a teacher of {teachers} members each would be {} trainings for each seed; leave one of them out",
+                    members.saturating_mul(teachers + 1)
+                )));
+            }
+        }
+        Ok((distillation, settings))
+    }
+
+    fn not_distilled(&self, reason: &str) -> Error {
+        Error::NoDistillation { name: self.name.into(), reason: reason.into() }
+    }
+
+    /// Refuses a network that cannot learn from a teacher.
+    fn check_teachable(&self, recipe: &Recipe) -> Result<()> {
+        recipe.network.refuses_teacher().map_or(Ok(()), |reason| Err(self.not_distilled(reason)))
+    }
+
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
         let (recentring, settings) = recentring::take(settings)?;
@@ -197,13 +232,13 @@ impl Method {
     }
 
     fn build_members(&self, settings: Value) -> Result<Box<dyn Decoder>> {
-        match self.members(settings)? {
-            (1, settings) => self.build_member(settings),
-            (members, settings) => Ok(Box::new(Ensemble::new(self.build_member(settings)?, members)?)),
-        }
+        let (members, settings) = self.members(settings)?;
+        let (distillation, settings) = self.distillation(settings, members)?;
+        let member = self.build_member(settings, distillation)?;
+        Ok(if members == 1 { member } else { Box::new(Ensemble::new(member, members)?) })
     }
 
-    fn build_member(&self, settings: Value) -> Result<Box<dyn Decoder>> {
+    fn build_member(&self, settings: Value, distillation: Option<Distillation>) -> Result<Box<dyn Decoder>> {
         let (_, settings) = self.recipe(settings)?;
         let recipe = match &self.form.0 {
             Kind::Network { read, .. } => read(settings)?,
@@ -212,16 +247,23 @@ impl Method {
         // Its scores stand beside what the name promises.
         let declared = self.target_access != TargetAccess::Nothing;
         match (recipe.learns_from_target(), declared) {
-            (true, false) => Err(Error::Configuration(format!(
-                "with these settings `{}` would train on unlabelled trials of the test subjects, but its target access is none; leave `network.domains` or `network.target` as it is, or take the transductive form",
-                self.name
-            ))),
-            (false, true) => Err(Error::Configuration(format!(
-                "with these settings `{}` would see nothing of the test subjects, but its scores would be reported as transductive; take the form with target access none (`ptsm models`)",
-                self.name
-            ))),
-            _ => Ok(Box::new(recipe)),
+            (true, false) => {
+                return Err(Error::Configuration(format!(
+                    "with these settings `{}` would train on unlabelled trials of the test subjects, but its target access is none; leave `network.domains` or `network.target` as it is, or take the transductive form",
+                    self.name
+                )));
+            }
+            (false, true) => {
+                return Err(Error::Configuration(format!(
+                    "with these settings `{}` would see nothing of the test subjects, but its scores would be reported as transductive; take the form with target access none (`ptsm models`)",
+                    self.name
+                )));
+            }
+            _ => {}
         }
+        let Some(distillation) = distillation else { return Ok(Box::new(recipe)) };
+        self.check_teachable(&recipe)?;
+        Ok(Box::new(Distilled::new(recipe, distillation)))
     }
 
     /// A fitted decoder from its file.
@@ -247,7 +289,9 @@ impl Method {
     fn load_member(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
         match &self.form.0 {
             Kind::Network { read, .. } => {
-                let (_, settings) = self.recipe(file.settings.clone())?;
+                // Its teacher is not in the file: it decodes as any network.
+                let (_, settings) = distillation::take(file.settings.clone())?;
+                let (_, settings) = self.recipe(settings)?;
                 let recipe = read(settings)?;
                 let read = (file.path, file.bytes);
                 let fitted = FittedNetwork::load(read, recipe, file.layout, file.known_subjects, device)?;

@@ -1,5 +1,6 @@
 //! What every network has in common: the trait its configuration implements, and the graph with its losses that it builds.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use ptsm_engine::{Adam, Graph, Id, Mode, Objective, Parameters, StepSpec};
@@ -35,6 +36,12 @@ pub trait Architecture: AsSettings + Debug + Send + Sync {
     /// Whether what tells the training subjects apart may stay in the model file (`training.keep_subjects`).
     fn may_keep_subjects(&self) -> bool {
         true
+    }
+
+    /// Why it cannot learn from a teacher's probabilities beside the labels; none where it can. For that its logits must be those that the
+    /// loss `task` is of, and that loss must stand with a weight of 1 in one of its objectives.
+    fn refuses_teacher(&self) -> Option<&'static str> {
+        None
     }
 
     /// A last stage that is fitted when all else is learnt; none for a network that is a classifier by itself.
@@ -229,6 +236,19 @@ pub enum Measure {
     Deviation,
 }
 
+/// How what a teacher says of a trial enters the loss: `(1 - w) CE(label) + w tau^2 CE(teacher at tau, network at tau)` (Hinton et al.
+/// 2015).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TeacherLoss {
+    /// Share of the teacher, `w`.
+    pub(crate) weight: f64,
+    /// Temperature of both, `tau`.
+    pub(crate) temperature: f64,
+}
+
+/// The input of a network that learns from a teacher: its probabilities of the classes at the temperature, for every trial with a label.
+pub(crate) const TEACHER: &str = "teacher";
+
 /// A statistic of a network that is measured once, on a part of the trials it learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuredStatistic {
@@ -315,6 +335,40 @@ impl Network {
         ["features", "task_features", "task_latents"].iter().find_map(|name| self.value(name))
     }
 
+    /// The same network learning from a teacher, too: the loss of its classes gives way to that of the teacher's probabilities, wherever it
+    /// stands. Everything else about it stays.
+    pub(crate) fn taught(mut self, teacher: TeacherLoss) -> Result<Network> {
+        let wrong = |message: &str| Error::Configuration(format!("the network cannot be taught: {message}"));
+        let task = self.losses.iter().find(|(name, _)| *name == "task").map(|(_, id)| *id);
+        let task = task.ok_or_else(|| wrong("it has no loss `task`"))?;
+        let labelled = self.graph.inputs().iter().find(|input| input.name == "task");
+        let labelled = labelled.and_then(|input| input.shape.first().copied());
+        let labelled = labelled.ok_or_else(|| wrong("it has no labels `task`"))?;
+        let holds: Vec<usize> = (0..self.objectives.len())
+            .filter(|&i| follows(&self.graph, self.objectives[i].loss, task))
+            .collect();
+        let [holds] = holds[..] else {
+            return Err(wrong("its loss `task` stands in no objective, or in more than one"));
+        };
+        let [batch, classes] = *self.graph.shape(self.logits) else { unreachable!("logits are [B, K]") };
+        let g = &mut self.graph;
+        let targets = g.input(TEACHER, &[labelled, classes])?;
+        let (loss, change) = g.scoped("loss.distil", |g| -> Result<_> {
+            let own = if labelled == batch { self.logits } else { g.slice(self.logits, 0, 0, labelled)? };
+            let own = g.scale(own, 1.0 / teacher.temperature)?;
+            let loss = g.soft_cross_entropy(own, targets)?;
+            let scaled = g.scale(loss, teacher.temperature.powi(2))?;
+            let change = g.sub(scaled, task)?;
+            Ok((loss, g.scale(change, teacher.weight)?))
+        })?;
+        let objective = &mut self.objectives[holds];
+        let total = self.total;
+        objective.loss = g.add(objective.loss, change)?;
+        self.total = g.add(total, change)?;
+        self.losses.push(("distil", loss));
+        Ok(self)
+    }
+
     /// The training step: outputs are the total loss, then the parts in their order.
     pub fn step(&self, adam: Adam) -> StepSpec {
         let outputs = std::iter::once(self.total).chain(self.losses.iter().map(|(_, id)| *id)).collect();
@@ -358,6 +412,17 @@ impl Network {
         };
         Ok((spec, names))
     }
+}
+
+/// Whether a value of a graph depends on another one, or is it.
+fn follows(graph: &Graph, value: Id, on: Id) -> bool {
+    let mut depends = BTreeSet::from([on]);
+    for (id, node) in graph.nodes() {
+        if node.inputs.iter().any(|input| depends.contains(input)) {
+            depends.insert(id);
+        }
+    }
+    depends.contains(&value)
 }
 
 /// A classifier seen from inside.

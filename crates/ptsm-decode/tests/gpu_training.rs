@@ -326,11 +326,14 @@ fn folds_are_trained_together() {
     let (trials, device) = (cohort(), Device::from(&gpu));
     let run = Run { device: &device, identity: "" };
     let set = |ids: &[u32]| ids.iter().map(|i| SubjectId(*i)).collect::<BTreeSet<_>>();
-    for (name, mirror) in [("ptsm", 0.5), ("eegnet", 0.0), ("dann", 0.0), ("acon", 0.5)] {
+    let cases =
+        [("ptsm", 0.5, 0), ("eegnet", 0.0, 0), ("eegnet", 0.5, 2), ("dann", 0.0, 0), ("acon", 0.5, 0)];
+    for (name, mirror, teachers) in cases {
         let method = find(name).unwrap();
         let changes = json!({
             "training": { "epochs": 30, "patience": 8, "rate": 3e-3, "symmetry": "none" },
             "augment": { "mirror": mirror },
+            "distil": teachers,
         });
         let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
         let data: Vec<TrainingData<'_>> = (1..=4)

@@ -860,6 +860,53 @@ fn cross_entropy() {
     });
 }
 
+#[test]
+fn soft_cross_entropy() {
+    for (batch, classes) in [(1, 2), (5, 3), (4, 7)] {
+        let label = format!("soft_cross_entropy {batch} {classes}");
+        let experiment =
+            Experiment::new(label.clone(), Mode::Train, &[&[batch, classes], &[batch, classes]], |g, p| {
+                let targets = g.softmax(p[1])?;
+                let wide = g.scale(p[0], 3.0)?;
+                let loss = g.soft_cross_entropy(wide, targets)?;
+                g.scale(loss, 1.7)
+            });
+        let measured = experiment.check();
+        let parameters = experiment.parameters::<f64>();
+        let [logits, targets] = ["p0", "p1"].map(|name| parameters.get(0, name).unwrap());
+        let shares = |row: &[f64], factor: f64| -> Vec<f64> {
+            let sum: f64 = row.iter().map(|x| (factor * x).exp()).sum();
+            row.iter().map(|x| (factor * x).exp() / sum).collect()
+        };
+        let rows = logits.chunks(classes).zip(targets.chunks(classes));
+        let plain = rows.map(|(z, q)| {
+            let (p, q) = (shares(z, 3.0), shares(q, 1.0));
+            -p.iter().zip(&q).map(|(p, q)| q * p.ln()).sum::<f64>()
+        });
+        let plain = 1.7 * plain.sum::<f64>() / batch as f64;
+        assert!((measured.result[0] - plain).abs() < 1e-12, "{label}: {} {plain}", measured.result[0]);
+        if common::gpu().is_some() {
+            experiment.check_gpu();
+        }
+    }
+    // Of logits that no exponential could take, and of certain targets, it is the cross-entropy against labels.
+    let mut g = Graph::new();
+    let (z, q) = (g.input("z", &[2, 3]).unwrap(), g.input("q", &[2, 3]).unwrap());
+    let labels = g.labels("labels", &[2], 3).unwrap();
+    let soft = g.soft_cross_entropy(z, q).unwrap();
+    let hard = g.cross_entropy(z, labels, 0.0).unwrap();
+    let mut program: Program<f64> = Program::new(&g, Mode::Infer, &[soft, hard], 1, cpu()).unwrap();
+    let parameters = Parameters::new(&g, &[0]).unwrap();
+    let feeds = [
+        ("z", Feed::Each(&[2000.0, -2000.0, 0.0, 1.0, 2.0, -900.0][..])),
+        ("q", Feed::Each(&[0.0, 0.0, 1.0, 0.0, 1.0, 0.0][..])),
+        ("labels", Feed::Labels(&[2, 1][..])),
+    ];
+    program.run(&parameters, &feeds).unwrap();
+    let [soft, hard] = [0, 1].map(|i| program.output(&parameters, 0, i)[0]);
+    assert!(soft.is_finite() && (soft - hard).abs() < 1e-9, "{soft} {hard}");
+}
+
 fn contrast(temperature: f64) -> Experiment {
     Experiment::new("nt_xent", Mode::Train, &[&[6, 4]], move |g, p| {
         let labels = g.labels("labels", &[6], 9)?;

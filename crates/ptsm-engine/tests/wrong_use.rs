@@ -391,6 +391,12 @@ fn losses_and_tables() {
         let (logits, learned) = (some(g, &[4, 3]), some(g, &[4]));
         g.cross_entropy(logits, learned, 0.0)
     });
+    for shape in [&[4, 2][..], &[3, 3], &[4]] {
+        t.unbuildable(&["soft_cross_entropy", "[4, 3]", &format!("{shape:?}")], |g| {
+            let (logits, targets) = (some(g, &[4, 3]), some(g, shape));
+            g.soft_cross_entropy(logits, targets)
+        });
+    }
     for temperature in [0.0, -1.0, f64::NAN] {
         t.unbuildable(&["nt_xent", &format!("{temperature}")], |g| {
             let (features, labels) = (some(g, &[4, 3]), labels(g, &[4], 3));

@@ -1,5 +1,6 @@
 //! Numbers, names and sentences as people read them, without any layout.
 
+use ptsm_decode::distillation::Distillation;
 use ptsm_decode::recentring::{Recentring, RecentringTrials};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -143,6 +144,17 @@ pub fn ensemble(settings: &Value) -> Option<String> {
     (members > 1).then(|| format!("ensemble of {members}"))
 }
 
+/// `distilled from 5`, from all settings of a decoder, with what is not usual about it; none of one that learns from labels alone.
+pub fn distillation(settings: &Value) -> Option<String> {
+    let Distillation { members, weight, temperature } = Distillation::of(settings).ok()??;
+    let usual = Distillation::default();
+    let numbers = [("weight", weight, usual.weight), ("temperature", temperature, usual.temperature)];
+    let unusual = numbers.iter().filter(|(_, value, usual)| value != usual);
+    let unusual: Vec<String> = unusual.map(|(name, value, _)| format!("{name} {value}")).collect();
+    let unusual = if unusual.is_empty() { String::new() } else { format!(" ({})", unusual.join(", ")) };
+    Some(format!("distilled from {members}{unusual}"))
+}
+
 /// `recentred`, from all settings of a decoder; none of one that is not.
 pub fn recentring(settings: &Value) -> Option<String> {
     let recentring = Recentring::of(settings).ok()??;
@@ -158,7 +170,8 @@ pub fn recentring(settings: &Value) -> Option<String> {
 
 /// What tells a decoder from the single one, by all its settings: `ensemble of 3, recentred`.
 pub fn variant(settings: &Value) -> Option<String> {
-    let parts: Vec<String> = [ensemble(settings), recentring(settings)].into_iter().flatten().collect();
+    let parts = [ensemble(settings), distillation(settings), recentring(settings)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

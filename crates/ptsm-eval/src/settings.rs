@@ -90,6 +90,17 @@ impl SettingChanges {
         }
     }
 
+    /// The same for networks that are distilled from so many members, where a number is given; 0 for none.
+    pub fn distil(self, members: Option<usize>) -> SettingChanges {
+        use ptsm_decode::distillation::KEY;
+        match members {
+            None => self,
+            Some(0) => self.put(KEY, 0.into()),
+            // What a file says of its weight and temperature stays.
+            Some(members) => self.put(&format!("{KEY}.members"), members.into()),
+        }
+    }
+
     /// The same for decoders that are recentred by these trials, where some are named.
     pub fn recentring(self, trials: Option<&str>) -> SettingChanges {
         match trials {
@@ -198,10 +209,10 @@ impl SettingChanges {
         )
     }
 
-    /// Whether an error says that a decoder has no such setting, or can make no ensemble.
+    /// Whether an error says that a decoder has no such setting, can make no ensemble or cannot be distilled.
     pub fn is_unknown_key(error: &Error) -> bool {
-        use ptsm_decode::Error::{Key, NothingRandom};
-        matches!(error, Error::Decode(Key { .. } | NothingRandom { .. }))
+        use ptsm_decode::Error::{Key, NoDistillation, NothingRandom};
+        matches!(error, Error::Decode(Key { .. } | NothingRandom { .. } | NoDistillation { .. }))
     }
 
     /// The changes for each of several decoders: a key must fit at least one of them.
@@ -332,7 +343,10 @@ fn insert(changes: &mut Map<String, Value>, key: &str, value: Value) {
         Some((table, rest)) => {
             let inner = changes.entry(table).or_insert_with(|| Value::Object(Map::new()));
             if !inner.is_object() {
-                *inner = Value::Object(Map::new());
+                // `distil = 5` is short for a table.
+                let short = (table == ptsm_decode::distillation::KEY && inner.as_u64() > Some(0))
+                    .then(|| ("members".to_string(), inner.take()));
+                *inner = Value::Object(short.into_iter().collect());
             }
             if let Value::Object(inner) = inner {
                 insert(inner, rest, value);

@@ -48,6 +48,7 @@ fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow:
             "run": args.out,
             "model": report.model,
             "ensemble": report.ensemble,
+            "distilled_from": report.distilled_from,
             "parameters": report.parameters,
             "trials": report.trials,
             "source_only_trials": report.source_only_trials,

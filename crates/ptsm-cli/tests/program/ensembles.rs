@@ -86,12 +86,13 @@ fn an_ensemble_is_explained_and_adapted() {
     let figures = place.ptsm("explain run --data a.npz --figure list").succeed().stdout;
     assert!(figures.contains("channel-saliency") && !figures.contains("spatial-masks"), "{figures}");
     place
-        .ptsm("report run --data a.npz --sections summary,masks,disentanglement,card --out report.html")
+        .ptsm("report run --data a.npz --sections summary,masks,disentanglement,calibration,card --out report.html")
         .succeed();
     let page = String::from_utf8(place.read("report.html")).unwrap();
     assert!(
         page.contains("ensemble of 2")
             && page.contains("members of an ensemble have masks of their own, which differ")
+            && page.contains("Calibration is a part of the ensemble")
     );
     let said = place.ptsm("adapt run --data a.npz --subject 7 --shots 2 --out run-7 --json").succeed().json();
     assert_eq!(said["fits"].as_array().map(Vec::len), Some(1), "{said}");

@@ -13,6 +13,7 @@ mod common;
 mod converting;
 mod data_quality;
 mod disk_full;
+mod distillation;
 mod downloading;
 mod earlier;
 #[path = "../../../ptsm-io/tests/shared/edf_made.rs"]

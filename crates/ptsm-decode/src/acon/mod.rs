@@ -234,6 +234,12 @@ impl Architecture for Acon {
         false
     }
 
+    fn refuses_teacher(&self) -> Option<&'static str> {
+        Some(
+            "its two branches teach each other on the trials of both domains, and the logits that its classes are learnt by are not those it decodes by",
+        )
+    }
+
     /// Without training subjects, the temporal branch alone.
     fn build(&self, trials: TrialBatch<'_>) -> Result<Network> {
         let TrialBatch { shape, size: batch, .. } = trials;

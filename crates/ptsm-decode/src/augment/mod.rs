@@ -125,6 +125,11 @@ impl Augmenter {
         if self.chosen.len() == 1 { self.mirror.as_ref() } else { None }
     }
 
+    /// What a mirrored trial's classes become: class `k` becomes `classes[k]`. None where no trial is mirrored.
+    pub(crate) fn mirrored_classes(&self) -> Option<&[u32]> {
+        self.mirror.as_ref().map(|mirror| &mirror.classes[..])
+    }
+
     /// Whether a trial at this place of the run is mirrored.
     pub(crate) fn mirrors(&self, seed: u64, epoch: usize, place: usize) -> bool {
         let first = self.chosen.first().filter(|(a, _)| a.name == mirror::AUGMENTATION.name);

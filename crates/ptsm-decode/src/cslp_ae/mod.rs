@@ -196,6 +196,10 @@ impl Architecture for CslpAe {
         Batches::Pairs { trials: self.pair_trials }
     }
 
+    fn refuses_teacher(&self) -> Option<&'static str> {
+        Some("it learns latents from pairs of trials, and what decodes them is fitted to labels afterwards")
+    }
+
     fn readout(&self) -> Option<FittedReadout> {
         match self.readout {
             Readout::Logistic => Some(FittedReadout { value: "task_latents", fit: readout::fit }),

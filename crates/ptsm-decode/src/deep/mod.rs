@@ -22,7 +22,7 @@ use crate::head_adaptation::HeadPrior;
 use crate::mirror::Mirror;
 use crate::network::{Batches, Network, TrialBatch};
 use crate::probabilities::softmax;
-use crate::training::{INFERENCE_BATCH, Recipe, padded, shape, signals, train};
+use crate::training::{INFERENCE_BATCH, Recipe, TeacherTargets, padded, shape, signals, train};
 use predictor::Predictor;
 
 impl Decoder for Recipe {
@@ -33,7 +33,30 @@ impl Decoder for Recipe {
         watch: &mut dyn Watch,
         done: &mut FitSink<'_>,
     ) -> Result<()> {
-        train(self, jobs, run, watch, &mut |job, trained| {
+        self.fit_taught(None, jobs, run, watch, done)
+    }
+
+    fn learns_from_target(&self) -> bool {
+        self.network.batches() == Batches::WithTarget
+    }
+
+    fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
+        let network = self.network.build(shape(layout, 0).batch(2))?;
+        Ok(Some(trainable_numbers(network.graph.tensors())))
+    }
+}
+
+impl Recipe {
+    /// Fits the network once per job, from a teacher beside the labels where there is one.
+    pub(crate) fn fit_taught(
+        &self,
+        teacher: Option<&TeacherTargets>,
+        jobs: &[Job<'_>],
+        run: &Run<'_>,
+        watch: &mut dyn Watch,
+        done: &mut FitSink<'_>,
+    ) -> Result<()> {
+        train((self, teacher), jobs, run, watch, &mut |job, trained| {
             let train = jobs[job].data.train();
             let layout = train.layout();
             let mirror = self.decoding_mirror(layout)?;
@@ -58,15 +81,6 @@ impl Decoder for Recipe {
             })?;
             done(job, fit)
         })
-    }
-
-    fn learns_from_target(&self) -> bool {
-        self.network.batches() == Batches::WithTarget
-    }
-
-    fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
-        let network = self.network.build(shape(layout, 0).batch(2))?;
-        Ok(Some(trainable_numbers(network.graph.tensors())))
     }
 }
 

@@ -22,6 +22,7 @@ mod scorer;
 mod steps;
 mod tally;
 mod target;
+mod teacher;
 
 use std::time::Instant;
 
@@ -40,6 +41,8 @@ pub use recipe_name::RecipeName;
 pub(crate) use replica_trainer::ReplicaTrainer;
 pub(crate) use replicas::{PlannedJob, Replicas, StepPosition, TrainedReplica, diverged};
 pub(crate) use tally::{Score, Tally};
+use teacher::TaskTargets;
+pub(crate) use teacher::TeacherTargets;
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
 /// test time is left out here.
@@ -237,9 +240,9 @@ pub(crate) fn check_parameters(numbers: usize) -> Result<()> {
 /// Trials an inference program takes at once.
 pub(crate) const INFERENCE_BATCH: usize = 32;
 
-/// Trains a network once per job; `done` gets each with its number when it is ready.
+/// Trains a network once per job, from a teacher beside the labels where there is one; `done` gets each with its number when it is ready.
 pub(crate) fn train(
-    recipe: &Recipe,
+    (recipe, teacher): (&Recipe, Option<&TeacherTargets>),
     jobs: &[Job<'_>],
     run: &Run<'_>,
     watch: &mut dyn Watch,
@@ -249,8 +252,9 @@ pub(crate) fn train(
         return Err(Error::Configuration("training needs at least 1 seed".into()));
     }
     let (mut tasks, mut planned) = (vec![], vec![]);
-    for job in jobs {
-        let task = TrainingTask::new(recipe, job)?;
+    for (number, job) in jobs.iter().enumerate() {
+        let mut task = TrainingTask::new(recipe, job)?;
+        task.teacher = teacher.map(|targets| TaskTargets::new(targets, number, job)).transpose()?;
         planned.push(PlannedJob { job, identity: task.identity(recipe, run)?, steps: task.sampler.steps() });
         tasks.push(task);
     }
@@ -280,6 +284,8 @@ struct TrainingTask<'a> {
     sampler: BatchSampler,
     /// The number of each trial's subject among those trained on, by its row in the set. Others are never fed; theirs is not read.
     subjects: Vec<u32>,
+    /// What its teacher says of its trials.
+    teacher: Option<TaskTargets>,
 }
 
 impl<'a> TrainingTask<'a> {
@@ -306,7 +312,7 @@ impl<'a> TrainingTask<'a> {
         let shape = shape(train.layout(), order.len());
         let info = train.set().info().iter();
         let subjects = info.map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
-        Ok(TrainingTask { job, train, target, shape, sampler, subjects })
+        Ok(TrainingTask { job, train, target, shape, sampler, subjects, teacher: None })
     }
 
     /// All that a checkpoint must agree with.
@@ -324,6 +330,9 @@ impl<'a> TrainingTask<'a> {
         });
         if !self.target.is_empty() {
             identity["target"] = serde_json::json!((self.target.len(), target::fingerprint(&self.target)));
+        }
+        if let Some(teacher) = &self.teacher {
+            identity["teacher"] = teacher.identity();
         }
         Ok(identity.to_string())
     }

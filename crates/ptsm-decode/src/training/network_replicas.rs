@@ -12,7 +12,7 @@ use super::{Recipe, Score, TrainingTask, check_parameters};
 use crate::augment::Augmenter;
 use crate::decoder::Run;
 use crate::error::{Error, Result};
-use crate::network::{MeasuredStatistic, Ramp, TrialBatch};
+use crate::network::{MeasuredStatistic, Ramp, TEACHER, TrialBatch};
 use crate::settings::to_value;
 
 /// More replicas than this gain nothing on the largest GPU.
@@ -69,7 +69,10 @@ impl<'t, 'a> NetworkReplicas<'t, 'a> {
         let (shape, batch, layout) = first.key();
         let mirror = recipe.symmetry_mirror(layout)?;
         let mirror = mirror.as_ref();
-        let network = recipe.network.build_for_training(TrialBatch { mirror, ..shape.batch(batch) })?;
+        let mut network = recipe.network.build_for_training(TrialBatch { mirror, ..shape.batch(batch) })?;
+        if let Some(teacher) = &first.teacher {
+            network = network.taught(teacher.loss)?;
+        }
         let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
         let numbers = numbers.fold(0usize, usize::saturating_add);
         check_parameters(numbers)?;
@@ -200,14 +203,25 @@ impl Replicas for NetworkReplicas<'_, '_> {
         let (mut rates, mut done) = (vec![0.0; replicas], vec![0.0; replicas]);
         let active: Vec<bool> = positions.iter().map(Option::is_some).collect();
         let only_mirror = self.augmenter.as_ref().filter(|a| a.only_mirror().is_some());
+        let mut taught = vec![];
         for (r, (own, at)) in self.assignments.iter().zip(positions).enumerate() {
             let (Some(Assignment { task, plan, target }), Some(at)) = (own, at) else { continue };
             let task = &self.tasks[*task];
             let first = self.library.first(task.train.set())?;
+            if task.teacher.is_some() {
+                taught.resize(replicas * labelled * task.shape.classes, 0.0);
+            }
             for i in 0..batch {
                 let (place, to) = (at.step * batch + i, r * batch + i);
                 let row = plan[place];
                 let of_target = i >= labelled;
+                if let (Some(teacher), false) = (&task.teacher, of_target) {
+                    let mirrored =
+                        self.augmenter.as_ref().filter(|a| a.mirrors(task.job.seed, at.epoch, place));
+                    let classes = task.shape.classes;
+                    let own = &mut taught[(r * labelled + i) * classes..][..classes];
+                    teacher.write(row as usize, mirrored.and_then(Augmenter::mirrored_classes), own);
+                }
                 let mut number = if of_target { target[row as usize] } else { first + row };
                 if only_mirror.is_some_and(|a| a.mirrors(task.job.seed, at.epoch, place)) {
                     number = self.library.image(number);
@@ -241,6 +255,9 @@ impl Replicas for NetworkReplicas<'_, '_> {
         };
         let mut feeds = vec![("x", x), ("task", Feed::Labels(&labels))];
         feeds.extend(self.ramps.iter().zip(&ramped).map(|((name, _), values)| (*name, Feed::Each(values))));
+        if !taught.is_empty() {
+            feeds.push((TEACHER, Feed::Each(&taught)));
+        }
         let asks = |name: &str| self.graph.inputs().iter().any(|input| input.name == name);
         for (name, numbers) in [("subject", &subjects), ("domain", &domains)] {
             if asks(name) {

@@ -30,11 +30,11 @@ fn fit_ensemble(method: &Method, trials: &Trials, seeds: &[u64], members: usize)
     fit_with(&changes, method, trials, set(1..=7), seeds, None, &mut NoWatch).unwrap()
 }
 
-/// The softmax of the mean of log-probabilities, by hand.
-fn by_hand(members: &[Vec<f32>], classes: usize) -> Vec<f64> {
+/// The softmax of the mean of log-probabilities at the temperature of a decoder, by hand.
+fn by_hand(members: &[Vec<f32>], classes: usize, ensemble: &dyn FittedDecoder) -> Vec<f64> {
     let n = members[0].len();
-    let geometric =
-        |i: usize| members.iter().map(|p| f64::from(p[i])).product::<f64>().powf(1.0 / members.len() as f64);
+    let power = 1.0 / (members.len() as f64 * ensemble.calibration().map_or(1.0, |own| own.temperature));
+    let geometric = |i: usize| members.iter().map(|p| f64::from(p[i]).powf(power)).product::<f64>();
     let all: Vec<f64> = (0..n).map(geometric).collect();
     all.chunks(classes)
         .flat_map(|p| p.iter().map(|v| v / p.iter().sum::<f64>()).collect::<Vec<_>>())
@@ -52,9 +52,12 @@ fn members_of_every_random_decoder_decode_together() {
             let members: Vec<Vec<f32>> =
                 own.iter().map(|f| decoded(method, &*f.fitted, &trials.all())).collect();
             let together = decoded(method, &*fit.fitted, &trials.all());
-            for (together, expected) in together.iter().zip(by_hand(&members, 2)) {
+            for (together, expected) in together.iter().zip(by_hand(&members, 2, &*fit.fitted)) {
                 assert!((f64::from(*together) - expected).abs() < 1e-6, "{}", method.name);
             }
+            // Calibrated where its members are.
+            let calibrated = own.iter().all(|f| f.fitted.calibration().is_some());
+            assert_eq!(fit.fitted.calibration().is_some(), calibrated, "{}", method.name);
             // What is told of the fit is told of each member.
             let said: Vec<_> = fit.members.iter().map(|m| (m.seed, m.best_epoch)).collect();
             assert_eq!(said, own.iter().map(|f| (f.seed, f.best_epoch)).collect::<Vec<_>>());
@@ -222,6 +225,10 @@ fn damaged_files_are_refused() {
     assert!(renamed(b"members.1.", b"members.7.").contains("belongs to none of its 2 members"));
     assert!(renamed(b"members.1.", b"members.x.").contains("belongs to none of its 2 members"));
     assert!(renamed(b"members.1.", b"nembers.1.").contains("belongs to none of its 2 members"));
+    assert!(
+        renamed(b"\"calibration.log_temperature", b"\"calibration.lag_temperature")
+            .contains("`calibration.lag")
+    );
 }
 
 /// Stops after so many steps.
@@ -389,9 +396,10 @@ fn everything_else_is_done_to_each_member_or_refused() {
         if together.guard.is_none_or(|guard| guard.kept) {
             let how = Adaptation { guard: false, ..how };
             let members: Vec<Vec<f32>> = single.iter().map(|one| said(&of(&**one, &how))).collect();
-            for (together, expected) in said(&together).iter().zip(by_hand(&members, 2)) {
+            for (together, expected) in said(&together).iter().zip(by_hand(&members, 2, &*fitted)) {
                 assert!((f64::from(*together) - expected).abs() < 1e-6);
             }
+            assert_eq!(together.fitted.calibration(), fitted.calibration());
             assert_ne!(said(&together), fitted.probabilities(&later).unwrap());
         } else {
             assert_eq!(said(&together), fitted.probabilities(&later).unwrap());
@@ -404,7 +412,7 @@ fn everything_else_is_done_to_each_member_or_refused() {
         fitted.adapt(&calibration, &how).unwrap().fitted.probabilities(&later).unwrap()
     };
     let members: Vec<Vec<f32>> = single.iter().map(|one| said(&**one)).collect();
-    for (together, expected) in said(&*fitted).iter().zip(by_hand(&members, 2)) {
+    for (together, expected) in said(&*fitted).iter().zip(by_hand(&members, 2, &*fitted)) {
         assert!((f64::from(*together) - expected).abs() < 1e-6);
     }
     // A decoder with nothing to adapt says so.

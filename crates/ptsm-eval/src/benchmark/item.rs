@@ -3,8 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+<<<<<<< HEAD
 use ptsm_decode::AdaptationWay;
 use ptsm_decode::ensemble::checkpoints;
+=======
+use ptsm_decode::distillation::checkpoints;
+use ptsm_decode::ensemble;
+>>>>>>> distil
 use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
@@ -23,6 +28,8 @@ const MEANING: u32 = 1;
 /// To be raised when the same tuning with shots gives other records than before. 1: a tie of accuracies leaves the decoder as it was.
 /// 2: the head is adapted, not the masks.
 const TUNING_MEANING: u32 = 2;
+/// To be raised when the same ensemble gives other records than before. 1: it has a temperature of its own.
+const ENSEMBLE_MEANING: u32 = 1;
 /// The folder of outcomes.
 const ITEMS: &str = "items";
 
@@ -71,9 +78,15 @@ struct Identity<'a> {
     // Nor is this: only of fits that are tuned with shots.
     #[serde(skip_serializing_if = "Option::is_none")]
     tuning: Option<u32>,
+<<<<<<< HEAD
     // Nor this: only of fits that are adapted in another way than by the head.
     #[serde(skip_serializing_if = "Option::is_none")]
     how: Option<AdaptationWay>,
+=======
+    // Only of ensembles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ensemble: Option<u32>,
+>>>>>>> distil
 }
 
 impl FitItem {
@@ -105,8 +118,15 @@ impl FitItem {
             seed,
             precision: stage.precision.as_deref(),
             features: stage.features,
+<<<<<<< HEAD
             tuning: is_adapted.then_some(TUNING_MEANING),
             how: (is_adapted && stage.how != AdaptationWay::Head).then_some(stage.how),
+=======
+            tuning: (!find(&model.model)?.adaptations(&model.settings)?.is_empty()
+                && !stage.shots.is_empty())
+            .then_some(TUNING_MEANING),
+            ensemble: (ensemble::size(&model.settings)? > 1).then_some(ENSEMBLE_MEANING),
+>>>>>>> distil
         };
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;
@@ -129,7 +149,7 @@ impl FitItem {
         folder.join(ITEMS).join(format!("{}.safetensors", self.key))
     }
 
-    /// Takes away what a fit with these settings would continue from: of an ensemble one file for each member.
+    /// Takes away what a fit with these settings would continue from: of an ensemble or a teacher one file for each member.
     pub(super) fn remove_checkpoints(&self, folder: &Path, settings: &Value) {
         for checkpoint in checkpoints(&self.checkpoint(folder), settings) {
             let _ = std::fs::remove_file(checkpoint);

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::ensemble::checkpoints;
+use ptsm_decode::distillation::checkpoints;
 use serde::{Deserialize, Serialize};
 
 use super::item::{FitItem, FitOutcome, FitScores, ValidationScore};

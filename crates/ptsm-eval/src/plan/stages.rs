@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::splits::Protocol;
 use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
-use ptsm_decode::registry::find;
-use ptsm_decode::{ensemble, recentring};
+use ptsm_decode::distillation::Distillation;
+use ptsm_decode::registry::{Method, find};
+use ptsm_decode::{distillation, ensemble, recentring};
 use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
+use serde_json::json;
 
 use super::{DataPlan, EntryPlan, Plan};
 use crate::benchmark::{DecoderEntry, Division, FitItem, Stage, StageTrials};
@@ -271,6 +273,19 @@ impl StagePlan<'_> {
         Ok(ensemble::size(&all.value())? > 1)
     }
 
+    /// Why a decoder is not distilled, where the settings of all decoders ask for that and it cannot be.
+    fn not_distilled(&self, method: &Method, layout: &Layout) -> Result<Option<ptsm_decode::Error>> {
+        let all = SettingChanges::layered(&[&self.plan.set, &self.data.set])?.value();
+        if Distillation::of(&all)?.is_none() {
+            return Ok(None);
+        }
+        let asked = json!({ (distillation::KEY): all[distillation::KEY] });
+        Ok(method
+            .settings(layout, &asked)
+            .err()
+            .filter(|e| matches!(e, ptsm_decode::Error::NoDistillation { .. })))
+    }
+
     /// Every entry with all its settings. A variant that a decoder has no setting for is left out, and told.
     fn resolve(&self, layout: &Layout, env: &Env) -> Result<Vec<DecoderEntry>> {
         // A setting for all must fit somebody, if not among those who get these trials.
@@ -301,11 +316,16 @@ impl StagePlan<'_> {
                     entry.model
                 ));
             }
+            if let Some(reason) = self.not_distilled(method, layout)? {
+                env.note(format!("note: {reason}: it takes part as it is without a teacher"));
+            }
             // A variant that says so itself has a name for it.
             let is_named = |key: &str| entry.name.is_some() && entry.set.contains_key(key);
             let ensemble = ensemble.filter(|_| !is_named(ensemble::KEY));
+            let distilled = phrases::distillation(&settings).filter(|_| !is_named(distillation::KEY));
             let recentring = phrases::recentring(&settings).filter(|_| !is_named(recentring::KEY));
-            let parts: Vec<String> = entry.name.iter().cloned().chain(ensemble).chain(recentring).collect();
+            let parts = entry.name.iter().cloned().chain(ensemble).chain(distilled).chain(recentring);
+            let parts: Vec<String> = parts.collect();
             let variant = (!parts.is_empty()).then(|| parts.join(", "));
             entries.push(DecoderEntry { model: method.name.into(), variant, settings });
         }

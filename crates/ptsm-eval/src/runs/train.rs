@@ -9,10 +9,11 @@ use crate::splits::Sources;
 use crate::splits::Split;
 use ptsm_data::SubjectList;
 use ptsm_data::check::Problem;
+use ptsm_decode::distillation::Distillation;
 use ptsm_decode::file::{self, ModelCard, Provenance};
 use ptsm_decode::registry::{Method, find};
 use ptsm_decode::{
-    Decoder, EnsembleMember, EpochRecord, Fit, FittedDecoder, Job, Run, TrainingData, ensemble,
+    Decoder, EnsembleMember, EpochRecord, Fit, FittedDecoder, Job, Run, TrainingData, distillation, ensemble,
 };
 use ptsm_io::atomic::replace;
 use ptsm_signal::{Layout, SubjectId, Subset, TargetAccess};
@@ -54,6 +55,8 @@ pub struct TrainingReport {
     pub converts: bool,
     /// How many members the decoder of each seed has: more than 1 of an ensemble.
     pub ensemble: usize,
+    /// From how many members the decoder of each seed is distilled; none where it learnt from labels alone.
+    pub distilled_from: Option<usize>,
     /// Parameters of the decoder of each seed; of an ensemble, of all members together.
     pub parameters: usize,
     /// All settings.
@@ -195,7 +198,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     folder.inner(MODELS)?;
     let checkpoint = |seed: u64| folder.join(&format!("checkpoint-{seed}.safetensors"));
     let checkpoints: Vec<PathBuf> =
-        seeds.iter().flat_map(|&seed| ensemble::checkpoints(&checkpoint(seed), &settings)).collect();
+        seeds.iter().flat_map(|&seed| distillation::checkpoints(&checkpoint(seed), &settings)).collect();
     if !checkpoints.iter().any(|checkpoint| checkpoint.exists())
         && let Some(fits) = finished(&folder, &seeds, env)
     {
@@ -285,6 +288,7 @@ impl TrainingReport {
             model: method.name.into(),
             converts: method.converts,
             ensemble: ensemble::size(settings)?,
+            distilled_from: Distillation::of(settings)?.map(|own| own.members),
             parameters: fits[0].fitted.parameters(),
             settings: settings.clone(),
             layout: data.train().layout().clone(),

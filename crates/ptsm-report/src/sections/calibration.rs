@@ -16,11 +16,18 @@ pub(super) fn build(m: &Material) -> SectionContent {
         (Some(before), _) => {
             let shown = vec![("as predicted", after), ("before calibration", before.scored.calibration(BINS))];
             let temperatures: Vec<String> = before.temperatures.iter().map(|t| format!("{t:.2}")).collect();
-            let note = format!(
-                "Calibration is a part of the decoder: temperature ({} for the seeds) and class offsets of its logits were fitted to the validation subjects after training, and are \
-                 stored in the model file. A temperature above 1 means that the network was over-confident.",
-                temperatures.join(", ")
-            );
+            let temperatures = temperatures.join(", ");
+            let note = match m.is_ensemble() {
+                true => format!(
+                    "Calibration is a part of the ensemble: beside that of each member, the mean of their log-probabilities has a temperature ({temperatures} for the seeds), which was \
+                     fitted to the validation subjects after training and is stored in the model file. Below 1 it makes the mean as certain as it is right: members that disagree are \
+                     less certain together than each of them. It changes no decision. Before it, members are calibrated already."
+                ),
+                false => format!(
+                    "Calibration is a part of the decoder: temperature ({temperatures} for the seeds) and class offsets of its logits were fitted to the validation subjects after training, and are \
+                     stored in the model file. A temperature above 1 means that the network was over-confident."
+                ),
+            };
             (shown, note)
         }
         (None, Some((temperature, subjects))) => {

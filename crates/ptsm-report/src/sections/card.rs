@@ -108,6 +108,15 @@ fn facts(origin: &DecoderOrigin) -> Vec<[String; 2]> {
             ["members".into(), format!("{members}, which decode together; the parameters are those of all")],
         );
     }
+    if let Some(distilled) = phrases::distillation(&card.settings) {
+        rows.insert(
+            1,
+            [
+                "teacher".into(),
+                format!("{distilled} networks of the same settings, which the file does not hold"),
+            ],
+        );
+    }
     if let Some(adapted) = &origin.adapted {
         rows.push([
             "adapted to".into(),

@@ -1,4 +1,4 @@
-//! Mean cross-entropy of logits against class labels, with label smoothing.
+//! Mean cross-entropy of logits against class labels, with label smoothing, and against probabilities.
 //!
 //! With smoothing s the target is `1 - s` on the label plus `s / K` everywhere (PyTorch's rule).
 
@@ -32,6 +32,30 @@ impl Graph {
         }
         self.check_labels("cross_entropy", logits, labels)?;
         self.apply(CrossEntropy { smoothing }, &[logits, labels])
+    }
+
+    /// Mean cross-entropy against probabilities, such as those of a teacher: rows that add up to 1.
+    ///
+    /// # Shapes
+    /// logits `[B, K]`, targets `[B, K]` -> scalar
+    pub fn soft_cross_entropy(&mut self, logits: Id, targets: Id) -> Result<Id> {
+        let (z, q) = (self.shape(logits), self.shape(targets));
+        if z.len() != 2 || z != q {
+            let message = format!("wants logits [B, K] and targets [B, K], got {z:?} and {q:?}");
+            return Err(self.misfit("soft_cross_entropy", message));
+        }
+        let classes = z[1];
+        // ln sum exp z - sum_k q_k z_k: the first term is what the cross-entropy against the first class everywhere lacks of its logit.
+        let none = self.sum_axes(targets, &[1])?;
+        let none = self.scale(none, 0.0)?;
+        let of_first = self.apply(CrossEntropy { smoothing: 0.0 }, &[logits, none])?;
+        let first = self.slice(logits, 1, 0, 1)?;
+        let first = self.mean(first)?;
+        let log_sum = self.add(of_first, first)?;
+        let own = self.mul(targets, logits)?;
+        let own = self.mean(own)?;
+        let own = self.scale(own, classes as f64)?;
+        self.sub(log_sum, own)
     }
 
     /// Labels used as indices must be declared as labels, and with as many classes as there are places.
