@@ -3,13 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-<<<<<<< HEAD
 use ptsm_decode::AdaptationWay;
-use ptsm_decode::ensemble::checkpoints;
-=======
 use ptsm_decode::distillation::checkpoints;
 use ptsm_decode::ensemble;
->>>>>>> distil
 use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
@@ -78,15 +74,12 @@ struct Identity<'a> {
     // Nor is this: only of fits that are tuned with shots.
     #[serde(skip_serializing_if = "Option::is_none")]
     tuning: Option<u32>,
-<<<<<<< HEAD
     // Nor this: only of fits that are adapted in another way than by the head.
     #[serde(skip_serializing_if = "Option::is_none")]
     how: Option<AdaptationWay>,
-=======
     // Only of ensembles.
     #[serde(skip_serializing_if = "Option::is_none")]
     ensemble: Option<u32>,
->>>>>>> distil
 }
 
 impl FitItem {
@@ -118,15 +111,9 @@ impl FitItem {
             seed,
             precision: stage.precision.as_deref(),
             features: stage.features,
-<<<<<<< HEAD
             tuning: is_adapted.then_some(TUNING_MEANING),
             how: (is_adapted && stage.how != AdaptationWay::Head).then_some(stage.how),
-=======
-            tuning: (!find(&model.model)?.adaptations(&model.settings)?.is_empty()
-                && !stage.shots.is_empty())
-            .then_some(TUNING_MEANING),
             ensemble: (ensemble::size(&model.settings)? > 1).then_some(ENSEMBLE_MEANING),
->>>>>>> distil
         };
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;
