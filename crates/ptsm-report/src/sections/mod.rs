@@ -274,6 +274,7 @@ pub fn explain_request(kinds: &[&SectionKind], nulls: usize) -> ExplainRequest {
         sanity_checks: wants("sanity-checks"),
         disentanglement: wants("disentanglement"),
         calibration: wants("calibration"),
+        eyes: wants("eyes"),
         nulls,
     }
 }
