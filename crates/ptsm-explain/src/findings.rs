@@ -210,8 +210,8 @@ pub struct EyeFindings {
     pub unscored: Vec<(EyeCondition, String)>,
     /// What frontal channels alone can tell.
     pub frontal_decoders: Vec<FrontalDecoder>,
-    /// What was not trained on them, and why.
-    pub untrained: Vec<String>,
+    /// What else could not be computed, and why: a sentence each.
+    pub missing: Vec<String>,
     /// The saliency on frontal channels; none where it could not be computed.
     pub saliency: Option<FrontalSaliency>,
     /// Whether each channel is measured against the mean of all, frontal ones among them.

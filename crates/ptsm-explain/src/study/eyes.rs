@@ -61,13 +61,14 @@ impl Study<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let (frontal_decoders, untrained) = self.frontal_decoders(&places)?;
-        let relevance = match saliency {
-            Some(found) => (found.method.clone(), found.by_subject.clone()),
-            None => {
-                let (method, relevance) = self.relevance(self.first(), few)?;
-                (method.to_string(), relevance.by_subject(method, few))
+        let (frontal_decoders, mut missing) = self.frontal_decoders(&places)?;
+        let saliency = match self.frontal_saliency(saliency, few, &places) {
+            Ok(saliency) => Some(saliency),
+            Err(error) if is_of_signals(&error) => {
+                missing.push(format!("The saliency on frontal channels could not be computed: {error}."));
+                None
             }
+            Err(error) => return Err(error),
         };
         Ok(Ok(EyeFindings {
             frontal: places.iter().map(|&c| layout.channels[c].name.clone()).collect(),
@@ -76,12 +77,8 @@ impl Study<'_> {
             scores,
             unscored,
             frontal_decoders,
-            untrained,
-            saliency: Some(FrontalSaliency {
-                method: relevance.0,
-                shares: relevance.1.space.iter().map(|row| share_on(&places, row)).collect(),
-                subjects: relevance.1.subjects,
-            }),
+            missing,
+            saliency,
             average_reference: pipeline.reference == Reference::Average,
             low_hz: [pipeline.band, pipeline.epoch_band]
                 .into_iter()
@@ -90,6 +87,24 @@ impl Study<'_> {
                 .reduce(f64::max),
             epoch_s: layout.samples as f64 / layout.rate_hz,
         }))
+    }
+
+    /// The frontal channels' share of the saliency in each subject.
+    fn frontal_saliency(
+        &self,
+        saliency: Option<&Saliency>,
+        few: &Subset<'_>,
+        places: &[usize],
+    ) -> Result<FrontalSaliency> {
+        let (method, of) = match saliency {
+            Some(found) => (found.method.clone(), found.by_subject.clone()),
+            None => {
+                let (method, relevance) = self.relevance(self.first(), few)?;
+                (method.to_string(), relevance.by_subject(method, few))
+            }
+        };
+        let shares = of.space.iter().map(|row| share_on(places, row)).collect();
+        Ok(FrontalSaliency { method, subjects: of.subjects, shares })
     }
 
     /// The scores of the run's decoders under one condition, or why there are none.
@@ -167,14 +182,14 @@ impl Study<'_> {
     /// differs from one to the right; covariances do not have it, but see power, as of blinks, muscles and frontal rhythms.
     fn frontal_decoders(&self, places: &[usize]) -> Result<(Vec<FrontalDecoder>, Vec<String>)> {
         let [train, _] = self.training_and_validation();
-        let (mut found, mut untrained) = (vec![], vec![]);
+        let (mut found, mut missing) = (vec![], vec![]);
         if train.is_empty() {
-            untrained.push(
+            missing.push(
                 "No decoder was trained on frontal channels alone: the training subjects of this run are not among these data. Give the data it \
                  was trained with, and name the test subjects with `--subjects`."
                     .into(),
             );
-            return Ok((found, untrained));
+            return Ok((found, missing));
         }
         let (train, test) =
             (only_channels(&balanced(&train), places)?, only_channels(self.subjects, places)?);
@@ -193,14 +208,14 @@ impl Study<'_> {
                     summary,
                 }),
                 Err(error) if is_of_signals(&error) => {
-                    untrained.push(format!(
+                    missing.push(format!(
                         "{name} could not be trained on frontal channels, or could not decode them: {error}."
                     ));
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok((found, untrained))
+        Ok((found, missing))
     }
 
     fn frontal_decoder(&self, name: &str, changes: &Value, train: &Trials, test: &Trials) -> Result<Summary> {

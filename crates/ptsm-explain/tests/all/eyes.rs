@@ -78,14 +78,14 @@ struct Trained {
 }
 
 impl Trained {
-    fn on(trials: &Trials, align: Option<Alignment>) -> Trained {
+    fn on(trials: &Trials, model: &str, align: Option<Alignment>) -> Trained {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("all.npz");
         write_trials(&data, trials).unwrap();
         let env = Env::new().unwrap().without_cache();
         let request = TrainRequest {
             data: named(&data).subjects("1-10").unwrap(),
-            model: Some("slda-erp".into()),
+            model: Some(model.into()),
             settings: SettingsRequest { align, ..SettingsRequest::default() },
             out: folder.path().join("run"),
             ..TrainRequest::default()
@@ -107,7 +107,7 @@ fn named(path: &Path) -> DataRequest {
 }
 
 fn tested(carriers: Carriers) -> EyeFindings {
-    let trained = Trained::on(&trials(&CHANNELS, carriers), None);
+    let trained = Trained::on(&trials(&CHANNELS, carriers), "slda-erp", None);
     let found = trained.explain(&trained.data);
     assert_eq!(found.failed, []);
     found.eyes.unwrap()
@@ -128,7 +128,7 @@ fn under(found: &EyeFindings, condition: EyeCondition) -> f64 {
 fn a_decoder_of_eyes_is_exposed() {
     let found = &*OF_EYES;
     assert_eq!((&found.frontal[..], found.channels, found.unplaced), (&FRONTAL.map(String::from)[..], 14, 0));
-    assert_eq!((&found.unscored, &found.untrained), (&vec![], &vec![]));
+    assert_eq!((&found.unscored, &found.missing), (&vec![], &vec![]));
     let whole = under(found, EyeCondition::AsTheyAre);
     assert!(whole > 0.9, "{whole}");
     for gone in [EyeCondition::Regressed, EyeCondition::WithoutFrontal] {
@@ -177,7 +177,7 @@ fn a_decoder_of_hands_passes() {
 /// What eyes leave in channels that are not frontal stays there when the frontal ones are emptied; the regression takes it off.
 #[test]
 fn regression_takes_off_what_removal_leaves() {
-    let trained = Trained::on(&trials(&CHANNELS, SPREAD_EYES), None);
+    let trained = Trained::on(&trials(&CHANNELS, SPREAD_EYES), "slda-erp", None);
     let evaluation =
         Evaluation::load(&trained.folder.path().join("run"), &named(&trained.data), &trained.env).unwrap();
     let scored = evaluation.select_subjects(None).unwrap();
@@ -199,17 +199,29 @@ fn regression_takes_off_what_removal_leaves() {
 fn what_is_missing_is_said() {
     // Training subjects are not among the data: all else is tested.
     let all = trials(&CHANNELS, EYES);
-    let trained = Trained::on(&all, None);
+    let trained = Trained::on(&all, "slda-erp", None);
     let unseen = trained.folder.path().join("unseen.npz");
     let some = all.all().only(|t| t.subject.0 > 10);
     let samples = some.signals().flatten().copied().collect();
     write_trials(&unseen, &some.with_samples(samples).unwrap()).unwrap();
     let found = trained.explain(&unseen).eyes.unwrap();
     assert_eq!((found.frontal_decoders.len(), found.scores.len()), (0, 5));
-    assert!(found.untrained[0].contains("training subjects of this run are not among these data"));
+    assert!(found.missing[0].contains("training subjects of this run are not among these data"));
+
+    // A decoder that refuses empty channels is tested with whole ones, and all else without it.
+    let trained = Trained::on(&all, "sblest", None);
+    let found = trained.explain(&trained.data);
+    let eyes = found.eyes.unwrap();
+    assert_eq!((eyes.scores.len(), eyes.frontal_decoders.len()), (1, 2), "{:?}", found.failed);
+    assert!(
+        eyes.unscored.len() == 4 && eyes.unscored.iter().all(|(_, why)| why.contains("rank")),
+        "{:?}",
+        eyes.unscored
+    );
+    assert!(eyes.saliency.is_none() && eyes.missing[0].contains("saliency"), "{:?}", eyes.missing);
 
     // Aligned epochs have no frontal channels.
-    let trained = Trained::on(&all, Some(Alignment::Euclidean));
+    let trained = Trained::on(&all, "slda-erp", Some(Alignment::Euclidean));
     let found = trained.explain(&trained.data);
     assert!(found.eyes.is_none());
     let [(section, why)] = &found.failed[..] else { panic!("{:?}", found.failed) };
@@ -217,7 +229,7 @@ fn what_is_missing_is_said() {
 
     // No frontal electrode, with and without positions.
     let why = |channels: &[&str]| {
-        let trained = Trained::on(&trials(channels, HANDS), None);
+        let trained = Trained::on(&trials(channels, HANDS), "slda-erp", None);
         trained.explain(&trained.data).failed.remove(0).1
     };
     let away = why(&["C3", "Cz", "C4", "Pz"]);

@@ -212,7 +212,7 @@ fn readings(
     all.extend(found.unscored.iter().map(|(condition, why)| {
         format!("The condition `{}` is not scored: {}.", condition.label(), why.trim_end_matches('.'))
     }));
-    all.extend(found.untrained.iter().cloned());
+    all.extend(found.missing.iter().cloned());
     all.extend(limits(found));
     all
 }
@@ -394,7 +394,7 @@ mod tests {
                 training_subjects: 9,
                 summary: summary("slda-erp", "frontal", [17, 18, 16]),
             }],
-            untrained: vec!["ts-lr was not.".into()],
+            missing: vec!["ts-lr was not.".into()],
             saliency: Some(FrontalSaliency {
                 method: "occlusion".into(),
                 subjects: (1..=3).map(SubjectId).collect(),
