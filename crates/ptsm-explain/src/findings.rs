@@ -139,6 +139,8 @@ pub enum EyeCondition {
     AsTheyAre,
     /// Ocular regression: what frontal channels explain is taken off the others, and the frontal ones are empty.
     Regressed,
+    /// The same regression on as many other channels, drawn at random: the mean over several draws.
+    RegressedOnOthers,
     /// The frontal channels are empty.
     WithoutFrontal,
     /// As many other channels, drawn at random, are empty: the mean over several draws.
@@ -148,11 +150,22 @@ pub enum EyeCondition {
 }
 
 impl EyeCondition {
+    /// All of them, the epochs as they are first.
+    pub const ALL: [EyeCondition; 6] = [
+        EyeCondition::AsTheyAre,
+        EyeCondition::Regressed,
+        EyeCondition::RegressedOnOthers,
+        EyeCondition::WithoutFrontal,
+        EyeCondition::WithoutOthers,
+        EyeCondition::OnlyFrontal,
+    ];
+
     /// In a table: `after ocular regression`.
     pub fn label(self) -> &'static str {
         match self {
             EyeCondition::AsTheyAre => "as they are",
             EyeCondition::Regressed => "after ocular regression",
+            EyeCondition::RegressedOnOthers => "after regression on others",
             EyeCondition::WithoutFrontal => "without frontal channels",
             EyeCondition::WithoutOthers => "without as many others",
             EyeCondition::OnlyFrontal => "only frontal channels",
@@ -228,7 +241,15 @@ impl EyeFindings {
         self.scores.iter().find(|scores| scores.condition == condition).map(|scores| &scores.summary)
     }
 
-    /// Each condition less the epochs as they are, paired by subject, in the metric that chance is tested in.
+    /// One condition less another, paired by subject, in the metric that chance is tested in; none where one of them was not scored.
+    pub fn difference(&self, condition: EyeCondition, against: EyeCondition) -> Option<PairedDifference> {
+        let summaries = [against, condition].map(|condition| self.scores_of(condition).cloned());
+        let [Some(against), Some(own)] = summaries else { return None };
+        let metric = against.chance.metric().name;
+        PairedDifference::against_first(&[against, own], metric).pop()
+    }
+
+    /// Each condition less the epochs as they are, with p corrected for how many there are.
     pub fn differences(&self) -> Vec<(EyeCondition, PairedDifference)> {
         let Some(first) = self.scores.first() else { return vec![] };
         let summaries: Vec<Summary> = self.scores.iter().map(|scores| scores.summary.clone()).collect();

@@ -14,7 +14,7 @@ const HEIGHT: f64 = 30.0;
 /// How far points lie from the middle of their row at most, so that equal scores do not hide one another.
 const APART: f64 = 9.0;
 /// What names take of the width at most.
-const NAMES: f64 = 176.0;
+const NAMES: f64 = 196.0;
 
 /// The scores under one condition.
 #[derive(Clone, Debug, Default, PartialEq)]

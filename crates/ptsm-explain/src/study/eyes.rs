@@ -22,7 +22,7 @@ use crate::deletion::is_of_signals;
 use crate::findings::{EyeCondition, EyeFindings, EyeScores, FrontalDecoder, FrontalSaliency, Saliency};
 use crate::removal::{Fill, RemovedPart, trials_without};
 
-/// Draws of channels that are emptied in the place of the frontal ones.
+/// Draws of channels that take the place of the frontal ones.
 const DRAWS: usize = 5;
 /// How long a time bin of frontal potentials is at least: eyes are slower than the brain's responses.
 const BIN_S: f64 = 0.1;
@@ -44,13 +44,7 @@ impl Study<'_> {
             Err(why) => return Ok(Err(why)),
         };
         let (mut scores, mut unscored) = (vec![], vec![]);
-        for condition in [
-            EyeCondition::AsTheyAre,
-            EyeCondition::Regressed,
-            EyeCondition::WithoutFrontal,
-            EyeCondition::WithoutOthers,
-            EyeCondition::OnlyFrontal,
-        ] {
+        for condition in EyeCondition::ALL {
             match self.scores_under(condition, &places) {
                 Ok(Ok(summary)) => scores.push(EyeScores { condition, summary }),
                 Ok(Err(why)) => unscored.push((condition, why)),
@@ -115,43 +109,48 @@ impl Study<'_> {
     ) -> Result<std::result::Result<Summary, String>> {
         let channels = self.subjects.layout().channels.len();
         let others: Vec<usize> = (0..channels).filter(|c| !places.contains(c)).collect();
-        if condition == EyeCondition::WithoutOthers && others.len() <= places.len() {
+        let drawn = matches!(condition, EyeCondition::WithoutOthers | EyeCondition::RegressedOnOthers);
+        if drawn && others.len() <= places.len() {
             return Ok(Err(format!(
                 "{} of {channels} channels are frontal, so that there are not as many others to draw from",
                 places.len()
             )));
         }
         let mut random = ChaCha8Rng::seed_from_u64(SEED);
-        let mut drawn = || {
+        let mut draw = || {
             let mut drawn = others.clone();
             drawn.shuffle(&mut random);
             drawn.truncate(places.len());
             drawn
         };
-        // What is empty: of one condition several draws.
-        let emptied: Vec<Vec<usize>> = match condition {
-            EyeCondition::AsTheyAre | EyeCondition::Regressed => vec![vec![]],
-            EyeCondition::WithoutFrontal => vec![places.to_vec()],
-            EyeCondition::WithoutOthers => (0..DRAWS).map(|_| drawn()).collect(),
+        // Which channels it is about: of those that are drawn several times.
+        let about: Vec<Vec<usize>> = match condition {
+            EyeCondition::AsTheyAre => vec![vec![]],
+            EyeCondition::Regressed | EyeCondition::WithoutFrontal => vec![places.to_vec()],
+            EyeCondition::RegressedOnOthers | EyeCondition::WithoutOthers => {
+                (0..DRAWS).map(|_| draw()).collect()
+            }
             EyeCondition::OnlyFrontal => vec![others.clone()],
         };
         let run = &self.evaluation.run;
         let shown = find(&run.card.decoder)?.target_access_with(&run.card.settings)?;
         let regression = match condition {
-            EyeCondition::Regressed => TargetAccess::WHOLE,
+            EyeCondition::Regressed | EyeCondition::RegressedOnOthers => TargetAccess::WHOLE,
             _ => TargetAccess::Nothing,
         };
         let mut records: Vec<Record> = vec![];
-        for (fold, emptied) in emptied.iter().enumerate() {
+        for (fold, about) in about.iter().enumerate() {
             // Subject by subject, so that not all their epochs are there twice.
             for subject in self.subjects.subjects() {
                 self.env.check_cancelled()?;
                 let own = self.subjects.only(|t| t.subject == subject);
                 let changed = match condition {
                     EyeCondition::AsTheyAre => None,
-                    EyeCondition::Regressed => Some(regressed(&own, places)?),
+                    EyeCondition::Regressed | EyeCondition::RegressedOnOthers => {
+                        Some(regressed(&own, about)?)
+                    }
                     _ => {
-                        let gone = |_: SubjectId| emptied.iter().map(|&c| RemovedPart::Channel(c)).collect();
+                        let gone = |_: SubjectId| about.iter().map(|&c| RemovedPart::Channel(c)).collect();
                         Some(trials_without(&own, &gone, Fill::Zero)?)
                     }
                 };
@@ -272,8 +271,8 @@ fn frontal_places(layout: &Layout, pipeline: &Pipeline) -> std::result::Result<V
     }
 }
 
-/// Epochs after ocular regression over each subject and session, as the pipeline does it (`pipeline.ocular = "frontal"`). Their frontal channels,
-/// which it explains altogether, are empty.
+/// Epochs after ocular regression on some channels over each subject and session, as the pipeline does it (`pipeline.ocular`). Those channels, which
+/// it explains altogether, are empty.
 fn regressed(epochs: &Subset<'_>, places: &[usize]) -> Result<Trials> {
     let layout = epochs.layout();
     let samples = layout.samples;
@@ -281,7 +280,9 @@ fn regressed(epochs: &Subset<'_>, places: &[usize]) -> Result<Trials> {
     let pipeline = Pipeline {
         // Their own window, of which nothing is cropped.
         window_s: [layout.start_s, layout.start_s + samples as f64 / layout.rate_hz],
-        ocular: Some(OcularRegression::Frontal),
+        ocular: Some(OcularRegression::Channels(
+            places.iter().map(|&c| layout.channels[c].name.clone()).collect(),
+        )),
         scaling: Scaling::None,
         ..Pipeline::default()
     };

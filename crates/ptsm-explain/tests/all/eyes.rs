@@ -137,10 +137,15 @@ fn a_decoder_of_eyes_is_exposed() {
     }
     assert!(under(found, EyeCondition::OnlyFrontal) > 0.9);
     // What is lost is of these channels, not of any four.
-    assert!(under(found, EyeCondition::WithoutOthers) > 0.9);
+    for others in [EyeCondition::WithoutOthers, EyeCondition::RegressedOnOthers] {
+        let left = under(found, others);
+        assert!(left > 0.9, "{others:?}: {left}");
+    }
+    let more = found.difference(EyeCondition::Regressed, EyeCondition::RegressedOnOthers).unwrap();
+    assert!(more.difference < -0.3, "{more:?}");
     let differences = found.differences();
     let (_, lost) = differences.iter().find(|(c, _)| *c == EyeCondition::Regressed).unwrap();
-    assert_eq!((differences.len(), lost.subject_count), (4, 4));
+    assert_eq!((differences.len(), lost.subject_count), (5, 4));
     assert!(lost.difference < -0.3 && lost.interval.unwrap().high < -0.2, "{lost:?}");
     // Potentials tell the side; of covariances a look to the left is one to the right.
     let [potentials, covariances] = &found.frontal_decoders[..] else {
@@ -205,7 +210,7 @@ fn what_is_missing_is_said() {
     let samples = some.signals().flatten().copied().collect();
     write_trials(&unseen, &some.with_samples(samples).unwrap()).unwrap();
     let found = trained.explain(&unseen).eyes.unwrap();
-    assert_eq!((found.frontal_decoders.len(), found.scores.len()), (0, 5));
+    assert_eq!((found.frontal_decoders.len(), found.scores.len()), (0, 6));
     assert!(found.missing[0].contains("training subjects of this run are not among these data"));
 
     // A decoder that refuses empty channels is tested with whole ones, and all else without it.
@@ -214,7 +219,7 @@ fn what_is_missing_is_said() {
     let eyes = found.eyes.unwrap();
     assert_eq!((eyes.scores.len(), eyes.frontal_decoders.len()), (1, 2), "{:?}", found.failed);
     assert!(
-        eyes.unscored.len() == 4 && eyes.unscored.iter().all(|(_, why)| why.contains("rank")),
+        eyes.unscored.len() == 5 && eyes.unscored.iter().all(|(_, why)| why.contains("rank")),
         "{:?}",
         eyes.unscored
     );

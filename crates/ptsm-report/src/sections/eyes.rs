@@ -125,8 +125,8 @@ fn losses(found: &EyeFindings, differences: &[(EyeCondition, PairedDifference)],
         rows: found.scores.iter().map(row).collect(),
         note: "Differences are within subjects, against the epochs as they are; intervals are over subjects, and p is two-sided with Holm's correction \
                for these rows. Ocular regression takes off each channel what the frontal ones explain of it, over the epochs of a subject and session, \
-               without labels; the frontal channels are empty afterwards. Empty channels are zero. `Without as many others` is the mean over random \
-               draws of channels that are not frontal: what emptying channels costs whatever they see. The epochs are those that the decoder gets, so \
+               without labels; the frontal channels are empty afterwards. Empty channels are zero. `Others` are as many channels that are not frontal, drawn at \
+               random, and the mean over several draws: what regressing on channels, or emptying them, costs whatever they see. The epochs are those that the decoder gets, so \
                that their scaling is not done again."
             .into(),
     }
@@ -200,11 +200,9 @@ fn readings(
 ) -> Vec<String> {
     let said = phrases::metric_label(metric);
     let mut all = vec![];
-    let of = |condition| differences.iter().find(|(other, _)| *other == condition).map(|(_, d)| d);
-    if let Some(regressed) = of(EyeCondition::Regressed) {
-        all.push(after_regression(regressed, &said));
-    }
-    all.extend(against_others(found, metric));
+    let regressed = differences.iter().find(|(condition, _)| *condition == EyeCondition::Regressed);
+    all.extend(regressed.map(|(_, regressed)| after_regression(found, regressed, &said)));
+    all.extend(against_others(found, &said));
     all.extend(found.frontal_decoders.iter().map(|own| alone(own, metric)));
     if let Some(saliency) = &found.saliency {
         all.push(on_frontal(found, saliency));
@@ -217,49 +215,59 @@ fn readings(
     all
 }
 
-fn after_regression(found: &PairedDifference, said: &str) -> String {
-    let Some(interval) = found.interval else {
+/// What a drop, a rise or neither after ocular regression says.
+fn after_regression(found: &EyeFindings, own: &PairedDifference, said: &str) -> String {
+    let Some(ends) = own.interval else {
         return format!(
             "After ocular regression the {said} differs by {} points. One subject tells nothing of others: the test needs several.",
-            points(found.difference)
+            points(own.difference)
         );
     };
-    let (by, interval) = (points(found.difference), (interval, points_interval(Some(interval))));
-    match interval {
-        (ends, text) if ends.high < 0.0 => format!(
-            "After ocular regression the {said} differs by {by} points ({text}): it falls. This is an upper bound of what eyes contribute, since the \
-             regression also takes off what the frontal brain and other regions have in common with frontal channels, and a decoder that is not \
-             retrained loses by the change itself."
+    let begin = format!("After ocular regression the {said} differs by {}", points_with(own));
+    if ends.low > 0.0 {
+        return format!(
+            "{begin}: it rises, and nothing speaks for a contribution of the eyes. The regression then takes off what disturbs the decoder."
+        );
+    }
+    if ends.high >= 0.0 {
+        return format!(
+            "{begin}: no drop can be told from chance. That is no proof that eyes contribute nothing: the interval says how large a drop these subjects \
+             leave possible, and what frontal channels do not see linearly stays in the others."
+        );
+    }
+    let bound = "This is an upper bound of what eyes contribute, since the regression also takes off what the frontal brain and other regions have in \
+                 common with frontal channels, and a decoder that is not retrained loses by the change itself.";
+    match found.difference(EyeCondition::Regressed, EyeCondition::RegressedOnOthers) {
+        Some(more) if more.interval.is_some_and(|ends| ends.high < 0.0) => format!(
+            "{begin}: it falls, and differs by {} from that after the same regression on as many other channels. {bound}",
+            points_with(&more)
         ),
-        (ends, text) if ends.low > 0.0 => format!(
-            "After ocular regression the {said} differs by {by} points ({text}): it rises, and nothing speaks for a contribution of the eyes. The \
-             regression then takes off what disturbs the decoder."
+        Some(more) => format!(
+            "{begin}: it falls, but differs by {} from that after the same regression on as many other channels: no more than regressing and emptying \
+             channels costs wherever they are, which says nothing of eyes in particular. {bound}",
+            points_with(&more)
         ),
-        (_, text) => format!(
-            "After ocular regression the {said} differs by {by} points ({text}): no drop can be told from chance. That is no proof that eyes contribute \
-             nothing: the interval says how large a drop these subjects leave possible, and what frontal channels do not see linearly stays in the others."
-        ),
+        None => format!("{begin}: it falls. {bound}"),
     }
 }
 
+/// `-24.3 points (-36.0 to -12.2)`
+fn points_with(difference: &PairedDifference) -> String {
+    format!("{} points ({})", points(difference.difference), points_interval(difference.interval))
+}
+
 /// Frontal channels against as many others.
-fn against_others(found: &EyeFindings, metric: &'static Metric) -> Option<String> {
-    let [others, frontal] = [EyeCondition::WithoutOthers, EyeCondition::WithoutFrontal]
-        .map(|condition| found.scores_of(condition).cloned());
-    let pair = PairedDifference::against_first(&[others?, frontal?], metric.name);
-    let difference = pair.first()?;
-    let interval = difference.interval?;
-    let verdict = match interval {
+fn against_others(found: &EyeFindings, said: &str) -> Option<String> {
+    let difference = found.difference(EyeCondition::WithoutFrontal, EyeCondition::WithoutOthers)?;
+    let verdict = match difference.interval? {
         ends if ends.high < 0.0 => "the decoder depends more on the frontal channels than on others",
         ends if ends.low > 0.0 => "the decoder depends less on the frontal channels than on others",
         _ => "no difference can be told from chance",
     };
     Some(format!(
-        "Without the frontal channels the {} differs by {} points ({}) from that without as many others: {verdict}. What eyes leave in channels that are \
-         not frontal is still there.",
-        phrases::metric_label(metric),
-        points(difference.difference),
-        points_interval(Some(interval))
+        "Without the frontal channels the {said} differs by {} from that without as many others: {verdict}. What eyes leave in channels that are not \
+         frontal is still there.",
+        points_with(&difference)
     ))
 }
 
@@ -372,10 +380,11 @@ mod tests {
         Summary::of(&records).unwrap().remove(0)
     }
 
-    fn findings(regressed: [usize; 3]) -> EyeFindings {
+    fn findings(regressed: [usize; 3], others: [usize; 3]) -> EyeFindings {
         let scores = [
             (EyeCondition::AsTheyAre, [16, 18, 20]),
             (EyeCondition::Regressed, regressed),
+            (EyeCondition::RegressedOnOthers, others),
             (EyeCondition::WithoutFrontal, [10, 11, 12]),
             (EyeCondition::WithoutOthers, [16, 17, 20]),
         ];
@@ -428,19 +437,20 @@ mod tests {
 
     #[test]
     fn differences_are_within_subjects_and_the_drop_is_told_as_an_upper_bound() {
-        let (tables, text) = parts(findings([11, 12, 12]));
+        let (tables, text) = parts(findings([11, 12, 12], [16, 17, 18]));
         let [figure, losses, alone, subjects] = &tables[..] else { panic!("{} tables", tables.len()) };
         // 18 of 20 on average; 11.67 after the regression, 5, 6 and 8 trials fewer.
         assert_eq!(figure.rows[1][..2], ["after ocular regression", "0.5833"]);
-        assert_eq!(figure.rows[4][0], "slda-erp, frontal");
+        assert_eq!(figure.rows[5][0], "slda-erp, frontal");
         assert_eq!(losses.rows[0][2..7], ["90.0", "80.0 to 100.0", "-", "-", "-"]);
         assert_eq!(losses.rows[1][2], "58.3");
         assert_eq!(losses.rows[1][4..6], ["-31.7", "-40.0 to -25.0"]);
         assert_eq!(alone.rows[0][2..4], ["9", "85.0"]);
-        assert_eq!(subjects.rows[0], ["S01", "80.0", "55.0", "50.0", "80.0", "85.0", "50.0"]);
-        assert_eq!(subjects.rows[2][6], "-");
+        assert_eq!(subjects.rows[0], ["S01", "80.0", "55.0", "80.0", "50.0", "80.0", "85.0", "50.0"]);
+        assert_eq!(subjects.rows[2][7], "-");
         for said in [
-            "differs by -31.7 points (-40.0 to -25.0): it falls. This is an upper bound",
+            "After ocular regression the accuracy differs by -31.7 points (-40.0 to -25.0): it falls",
+            "differs by -26.7 points (-30.0 to -25.0) from that after the same regression on as many other channels. This is an upper bound",
             "the decoder depends more on the frontal channels than on others",
             "reaches 85.0 %, 95 % interval 80.0 to 90.0 (chance level 50.0 %), above the chance level",
             "25.0 % of the channels and hold 55.0 % of the saliency",
@@ -455,13 +465,21 @@ mod tests {
         }
     }
 
+    /// A decoder that cannot do with empty channels falls whichever they are.
+    #[test]
+    fn a_drop_that_others_cost_too_is_not_of_the_eyes() {
+        let (_, text) = parts(findings([11, 12, 12], [11, 12, 11]));
+        assert!(text.contains("it falls, but differs by +1.7 points (+0.0 to +5.0)"), "{text}");
+        assert!(text.contains("says nothing of eyes in particular"), "{text}");
+    }
+
     #[test]
     fn no_drop_is_no_proof_and_one_subject_no_inference() {
-        let (_, text) = parts(findings([17, 18, 19]));
+        let (_, text) = parts(findings([17, 18, 19], [16, 17, 18]));
         assert!(text.contains("no drop can be told from chance. That is no proof"), "{text}");
-        let (_, text) = parts(findings([18, 19, 20]));
+        let (_, text) = parts(findings([18, 19, 20], [16, 17, 18]));
         assert!(!text.contains("it falls"), "{text}");
-        let mut one = findings([11, 12, 12]);
+        let mut one = findings([11, 12, 12], [16, 17, 18]);
         for summary in one.scores.iter_mut().map(|scores| &mut scores.summary) {
             summary.subjects.truncate(1);
         }
@@ -479,12 +497,12 @@ mod tests {
         };
         let eyes = super::super::chosen(&["eyes".into()], true).unwrap();
         let page = |material: &Material| super::super::build(material, &eyes, true).html();
-        let own = material(findings([11, 12, 12]));
+        let own = material(findings([11, 12, 12], [16, 17, 18]));
         let back = read(&own).unwrap();
         assert!(page(&own).contains("Accuracy with and without frontal channels"));
         assert_eq!(page(&back), page(&own));
         assert_eq!(back.to_numbers().unwrap(), own.to_numbers().unwrap());
-        let mut uneven = findings([11, 12, 12]);
+        let mut uneven = findings([11, 12, 12], [16, 17, 18]);
         uneven.saliency.as_mut().unwrap().shares.pop();
         let error = read(&material(uneven)).err().unwrap();
         assert!(error.to_string().contains("saliency of other subjects"), "{error}");
