@@ -89,7 +89,12 @@ fn percent_interval(interval: Option<Interval>) -> String {
 
 /// A difference of shares, in percentage points.
 fn points(value: f64) -> String {
-    if value.is_finite() { format!("{:+.1}", 100.0 * value) } else { "-".into() }
+    // What rounding left of zero has no sign.
+    match 100.0 * value {
+        value if !value.is_finite() => "-".into(),
+        value if value.abs() < 0.05 => "0.0".into(),
+        value => format!("{value:+.1}"),
+    }
 }
 
 fn points_interval(interval: Option<Interval>) -> String {
@@ -244,7 +249,8 @@ fn after_regression(found: &EyeFindings, own: &PairedDifference, said: &str) -> 
         ),
         Some(more) => format!(
             "{begin}: it falls, but differs by {} from that after the same regression on as many other channels: no more than regressing and emptying \
-             channels costs wherever they are, which says nothing of eyes in particular. {bound}",
+             channels costs wherever they are. So this decoder cannot be judged by the loss, which says nothing of eyes in particular; what frontal \
+             channels tell by themselves says more.",
             points_with(&more)
         ),
         None => format!("{begin}: it falls. {bound}"),
@@ -469,7 +475,7 @@ mod tests {
     #[test]
     fn a_drop_that_others_cost_too_is_not_of_the_eyes() {
         let (_, text) = parts(findings([11, 12, 12], [11, 12, 11]));
-        assert!(text.contains("it falls, but differs by +1.7 points (+0.0 to +5.0)"), "{text}");
+        assert!(text.contains("it falls, but differs by +1.7 points (0.0 to +5.0)"), "{text}");
         assert!(text.contains("says nothing of eyes in particular"), "{text}");
     }
 
