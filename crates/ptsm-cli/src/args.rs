@@ -108,7 +108,7 @@ pub(crate) enum Command {
     /// Score a trained decoder on unseen subjects
     #[command(after_help = EVALUATE)]
     Evaluate(EvaluateArgs),
-    /// Explain a trained decoder: masks, saliency, sanity checks, disentanglement; a page, or one figure
+    /// Explain a trained decoder: masks, saliency, sanity checks, disentanglement, eyes; a page, or one figure
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
     /// Write a report about a trained decoder, a benchmark or both: one HTML file

@@ -1,5 +1,7 @@
 //! What explaining a decoder found: values that a page is drawn from and a file can hold.
 
+use ptsm_eval::{PairedDifference, Summary};
+use ptsm_signal::SubjectId;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
@@ -133,6 +135,7 @@ pub struct ProbabilityFindings {
     pub seeds: usize,
 }
 
+<<<<<<< HEAD
 /// What a decoder's probabilities were before it was calibrated on its validation subjects.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,6 +144,144 @@ pub struct UncalibratedProbabilities {
     pub scored: LabelledProbabilities,
     /// The temperature of each seed.
     pub temperatures: Vec<f64>,
+=======
+/// What is done to the test subjects' epochs before a decoder, which stays as it is, gets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EyeCondition {
+    /// Nothing.
+    AsTheyAre,
+    /// Ocular regression: what frontal channels explain is taken off the others, and the frontal ones are empty.
+    Regressed,
+    /// The same regression on as many other channels, drawn at random: the mean over several draws.
+    RegressedOnOthers,
+    /// The frontal channels are empty.
+    WithoutFrontal,
+    /// As many other channels, drawn at random, are empty: the mean over several draws.
+    WithoutOthers,
+    /// All channels but the frontal ones are empty.
+    OnlyFrontal,
+}
+
+impl EyeCondition {
+    /// All of them, the epochs as they are first.
+    pub const ALL: [EyeCondition; 6] = [
+        EyeCondition::AsTheyAre,
+        EyeCondition::Regressed,
+        EyeCondition::RegressedOnOthers,
+        EyeCondition::WithoutFrontal,
+        EyeCondition::WithoutOthers,
+        EyeCondition::OnlyFrontal,
+    ];
+
+    /// In a table: `after ocular regression`.
+    pub fn label(self) -> &'static str {
+        match self {
+            EyeCondition::AsTheyAre => "as they are",
+            EyeCondition::Regressed => "after ocular regression",
+            EyeCondition::RegressedOnOthers => "after regression on others",
+            EyeCondition::WithoutFrontal => "without frontal channels",
+            EyeCondition::WithoutOthers => "without as many others",
+            EyeCondition::OnlyFrontal => "only frontal channels",
+        }
+    }
+}
+
+/// The scores of a run's decoders under one condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EyeScores {
+    /// The condition.
+    pub condition: EyeCondition,
+    /// The scores of each subject and their mean.
+    pub summary: Summary,
+}
+
+/// A classic decoder that was trained on the frontal channels of training subjects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrontalDecoder {
+    /// What it can see of them, in a few words.
+    pub sees: String,
+    /// How many subjects it was trained on.
+    pub training_subjects: usize,
+    /// Its scores on the frontal channels of the test subjects.
+    pub summary: Summary,
+}
+
+/// How much of the saliency is on frontal channels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrontalSaliency {
+    /// `integrated gradients` or `occlusion`
+    pub method: String,
+    /// The subjects.
+    pub subjects: Vec<SubjectId>,
+    /// For each of them, the frontal channels' share of the sizes of all channels.
+    pub shares: Vec<f64>,
+}
+
+/// The eye test: how much of a decoder's accuracy on unseen subjects may be of their eyes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EyeFindings {
+    /// Names of the frontal channels.
+    pub frontal: Vec<String>,
+    /// How many channels there are.
+    pub channels: usize,
+    /// How many of them have no known position, so that nobody can tell whether they are frontal.
+    pub unplaced: usize,
+    /// The scores of the run's decoders, on the epochs as they are first.
+    pub scores: Vec<EyeScores>,
+    /// Conditions that could not be scored, and why.
+    pub unscored: Vec<(EyeCondition, String)>,
+    /// What frontal channels alone can tell.
+    pub frontal_decoders: Vec<FrontalDecoder>,
+    /// What else could not be computed, and why: a sentence each.
+    pub missing: Vec<String>,
+    /// The saliency on frontal channels; none where it could not be computed.
+    pub saliency: Option<FrontalSaliency>,
+    /// Whether each channel is measured against the mean of all, frontal ones among them.
+    pub average_reference: bool,
+    /// What the pipeline takes out below; none where it takes out nothing.
+    pub low_hz: Option<f64>,
+    /// How long an epoch is.
+    pub epoch_s: f64,
+}
+
+impl EyeFindings {
+    /// The scores under a condition.
+    pub fn scores_of(&self, condition: EyeCondition) -> Option<&Summary> {
+        self.scores.iter().find(|scores| scores.condition == condition).map(|scores| &scores.summary)
+    }
+
+    /// One condition less another, paired by subject, in the metric that chance is tested in; none where one of them was not scored.
+    pub fn difference(&self, condition: EyeCondition, against: EyeCondition) -> Option<PairedDifference> {
+        let summaries = [against, condition].map(|condition| self.scores_of(condition).cloned());
+        let [Some(against), Some(own)] = summaries else { return None };
+        let metric = against.chance.metric().name;
+        PairedDifference::against_first(&[against, own], metric).pop()
+    }
+
+    /// Each condition less the epochs as they are, with p corrected for how many there are.
+    pub fn differences(&self) -> Vec<(EyeCondition, PairedDifference)> {
+        let Some(first) = self.scores.first() else { return vec![] };
+        let summaries: Vec<Summary> = self.scores.iter().map(|scores| scores.summary.clone()).collect();
+        let found = PairedDifference::against_first(&summaries, first.summary.chance.metric().name);
+        // What cannot be paired is left out there, so that conditions are told by what they are called.
+        let condition = |difference: PairedDifference| {
+            let own = |scores: &&EyeScores| scores.summary.display_name() == difference.model;
+            let scores = self.scores[1..].iter().find(own)?;
+            Some((scores.condition, difference))
+        };
+        found.into_iter().filter_map(condition).collect()
+    }
+
+    /// The frontal channels' share of all channels: their share of the saliency where it is the same everywhere.
+    pub fn share_of_channels(&self) -> f64 {
+        self.frontal.len() as f64 / self.channels as f64
+    }
+>>>>>>> eyes
 }
 
 /// The mean over decoders of the same masks.

@@ -37,8 +37,8 @@ pub use distance::{Distance, distance};
 pub use embedding::{Embedding, EmbeddingKind, NEIGHBOURS, embedding, trustworthiness};
 pub use features::{Features, TrialSplit};
 pub use findings::{
-    Disentanglement, MaskFindings, ProbabilityFindings, ProbeAnswer, Saliency, SanityCheck, SanityChecks,
-    UncalibratedProbabilities, mean_over_seeds,
+    Disentanglement, EyeCondition, EyeFindings, EyeScores, FrontalDecoder, FrontalSaliency, MaskFindings,
+    ProbabilityFindings, ProbeAnswer, Saliency, SanityCheck, SanityChecks, UncalibratedProbabilities, mean_over_seeds,
 };
 pub use intervals::wilson;
 pub use masks::{Masks, masks};

@@ -2,7 +2,7 @@
 
 use ptsm_decode::{Error, FittedDecoder};
 use ptsm_eval::Result;
-use ptsm_signal::{SubjectId, Subset};
+use ptsm_signal::{SubjectId, Subset, Trials};
 
 /// What stands in the place of what is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,21 @@ pub(crate) enum RemovedPart {
 /// Trials that are changed and decoded together; more would only take memory.
 const AT_ONCE: usize = 256;
 
+/// The same trials without some parts, by subject.
+pub(crate) fn trials_without(
+    trials: &Subset<'_>,
+    gone: &dyn Fn(SubjectId) -> Vec<RemovedPart>,
+    fill: Fill,
+) -> Result<Trials> {
+    let layout = trials.layout();
+    let mut x: Vec<f32> = trials.signals().flatten().copied().collect();
+    let one = layout.channels.len() * layout.samples;
+    for (signal, trial) in x.chunks_exact_mut(one).zip(trials.info()) {
+        take_away(signal, layout.samples, &gone(trial.subject), fill);
+    }
+    Ok(trials.with_samples(x).map_err(Error::from)?)
+}
+
 /// Class probabilities `[n, K]` of trials without some parts, by subject.
 pub(crate) fn probabilities_without(
     fitted: &dyn FittedDecoder,
@@ -32,17 +47,10 @@ pub(crate) fn probabilities_without(
     gone: &dyn Fn(SubjectId) -> Vec<RemovedPart>,
     fill: Fill,
 ) -> Result<Vec<f64>> {
-    let (samples, classes) = (trials.layout().samples, trials.layout().classes.len());
     let places: Vec<usize> = (0..trials.len()).collect();
-    let mut all = Vec::with_capacity(trials.len() * classes);
+    let mut all = Vec::with_capacity(trials.len() * trials.layout().classes.len());
     for group in places.chunks(AT_ONCE) {
-        let some = trials.at(group);
-        let mut x: Vec<f32> = some.signals().flatten().copied().collect();
-        let one = x.len() / group.len();
-        for (signal, trial) in x.chunks_exact_mut(one).zip(some.info()) {
-            take_away(signal, samples, &gone(trial.subject), fill);
-        }
-        let changed = some.with_samples(x).map_err(Error::from)?;
+        let changed = trials_without(&trials.at(group), gone, fill)?;
         all.extend(fitted.probabilities(&changed.all())?.iter().map(|p| f64::from(*p)));
     }
     Ok(all)

@@ -1,7 +1,7 @@
 //! Figures as SVG text and pages as one HTML file.
 //!
 //! A figure is a plain value ([`ScalpMap`], [`SmallMaps`], [`HeatMap`], [`LineChart`], [`DotPlot`],
-//! [`ScatterPlot`]) that knows how to draw itself, which numbers it shows and how
+//! [`ConditionPlot`], [`ScatterPlot`]) that knows how to draw itself, which numbers it shows and how
 //! it can mislead: see [`Drawing`]. A [`Page`] holds figures, [`Table`]s, texts and facts in sections and becomes one HTML
 //! file that needs no network and no script. Values that are not finite are drawn as gaps and written as `no value`;
 //! nothing here fails.
@@ -13,6 +13,7 @@ pub mod numbers;
 pub mod scale;
 pub mod svg;
 
+mod conditions;
 mod curve;
 mod dots;
 mod drawing;
@@ -32,6 +33,7 @@ mod spline;
 mod table;
 mod tuning;
 
+pub use conditions::{ConditionPlot, ConditionScores};
 pub use curve::{LineChart, Point, ReferenceLine, Series, ShadedSpan};
 pub use dots::{ChanceLevel, DotPlot, ModelScores, PointEstimate};
 pub use drawing::{Drawing, Figure};

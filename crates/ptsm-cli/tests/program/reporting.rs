@@ -43,6 +43,8 @@ fn a_decoder_with_masks_gets_every_section() {
         "Disentanglement",
         "Failure analysis",
         "Model card",
+        // None of these channels is frontal.
+        "Missing sections",
     ];
     assert_eq!(sections(&output.stdout), expected);
     let page = text(&place, "report.html");
@@ -54,6 +56,7 @@ fn a_decoder_with_masks_gets_every_section() {
         "the class from the subject features",
         "Deletion: fused mask, channels",
         "ICC over",
+        "Eyes. The eye test needs electrodes in the frontal region",
     ] {
         assert!(page.contains(part), "{part}");
     }

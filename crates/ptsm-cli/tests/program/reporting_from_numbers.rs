@@ -55,7 +55,7 @@ fn stored_numbers_make_every_section_and_every_figure() {
     let output =
         place.ptsm("report --from report.json --out page.html").env("PTSM_DATA", "simulated").succeed();
     assert!(output.stdout.contains("Summary;") && output.stdout.contains("Model card"), "{}", output.stdout);
-    assert_eq!(text(&place, "page.html").matches("<section").count(), 13);
+    assert_eq!(text(&place, "page.html").matches("<section").count(), 14);
     let names = place.ptsm("report --from report.json --figure list").succeed().stdout;
     assert!(names.lines().count() > 30, "{names}");
     assert_eq!(place.ptsm("report --from report.json --figure list --out x").succeed().stdout, names);

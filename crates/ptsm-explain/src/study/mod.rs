@@ -1,6 +1,7 @@
 //! Everything that is computed to explain a decoder: only what is asked for, with progress, on subjects it was not trained on.
 
 mod arrays;
+mod eyes;
 mod features;
 mod saliency;
 mod sanity;
@@ -15,8 +16,7 @@ use ptsm_signal::{SubjectId, Subset};
 
 use crate::calibration::LabelledProbabilities;
 use crate::findings::{
-    Disentanglement, MaskFindings, ProbabilityFindings, Saliency, SanityChecks, UncalibratedProbabilities,
-    mean_over_seeds,
+    Disentanglement, EyeFindings, MaskFindings, ProbabilityFindings, Saliency, SanityChecks, UncalibratedProbabilities, mean_over_seeds,
 };
 use crate::masks::{Masks, masks};
 use crate::shuffling::shuffled_labels;
@@ -28,7 +28,7 @@ const TRIALS: usize = 240;
 /// Any number will do, as long as the same run gives the same page.
 const SEED: u64 = 2024;
 /// Steps of the progress, as many as there are at most.
-const STEPS: usize = 14;
+const STEPS: usize = 15;
 
 /// What is asked about a decoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct ExplainRequest {
     pub disentanglement: bool,
     /// Whether probabilities are true.
     pub calibration: bool,
+    /// How much of the accuracy may be of the eyes.
+    pub eyes: bool,
     /// Decoders to train on shuffled labels, whose masks are the null.
     pub nulls: usize,
 }
@@ -60,6 +62,8 @@ pub struct Explanation {
     pub disentanglement: Option<Disentanglement>,
     /// Whether probabilities are true.
     pub calibration: Option<ProbabilityFindings>,
+    /// How much of the accuracy may be of the eyes.
+    pub eyes: Option<EyeFindings>,
     /// What could not be computed, by its name, and why.
     pub failed: Vec<(&'static str, String)>,
 }
@@ -175,6 +179,15 @@ impl<'a> Study<'a> {
         if wants.calibration {
             let result = self.calibration();
             found.calibration = found.available("calibration", result)?;
+        }
+        if wants.eyes {
+            let result = self.eyes(found.saliency.as_ref(), &few);
+            match found.available("eyes", result)? {
+                Some(Ok(eyes)) => found.eyes = Some(eyes),
+                Some(Err(why)) => found.failed.push(("eyes", why)),
+                None => {}
+            }
+            steps.next()?;
         }
         Ok(found)
     }

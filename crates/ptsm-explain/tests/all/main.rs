@@ -5,4 +5,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod captum;
+mod eyes;
 mod simulated;

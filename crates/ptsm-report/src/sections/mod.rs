@@ -7,6 +7,7 @@ mod card;
 mod confusion;
 mod disentanglement;
 mod draw;
+mod eyes;
 mod failures;
 mod features;
 mod few_shot;
@@ -26,8 +27,8 @@ use ptsm_decode::EpochRecord;
 use ptsm_decode::file::ModelCard;
 use ptsm_eval::{METRICS, Record, Summary, phrases};
 use ptsm_explain::{
-    Disentanglement, ExplainRequest, Explanation, MaskFindings, ProbabilityFindings, Saliency, SanityChecks,
-    Signals,
+    Disentanglement, ExplainRequest, Explanation, EyeFindings, MaskFindings, ProbabilityFindings, Saliency,
+    SanityChecks, Signals,
 };
 use ptsm_signal::{Layout, SubjectId};
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ pub struct SectionKind {
     heading: &'static str,
     /// Names of its figures, as `--figure` has them; `METRIC` stands for each metric, `*` for what depends on the data.
     figures: &'static [&'static str],
-    /// Whether `ptsm explain` shows it: masks, saliency, their sanity checks, and disentanglement.
+    /// Whether `ptsm explain` shows it: masks, saliency, their sanity checks, disentanglement, and the eye test.
     explains: bool,
     build: fn(&Material) -> SectionContent,
 }
@@ -225,6 +226,14 @@ pub const SECTIONS: &[SectionKind] = &[
         build: disentanglement::build,
     },
     SectionKind {
+        name: "eyes",
+        earlier_name: "eyes",
+        heading: "Eyes",
+        figures: &["METRIC-with-and-without-frontal-channels"],
+        explains: true,
+        build: eyes::build,
+    },
+    SectionKind {
         name: "failures",
         earlier_name: "signals",
         heading: "Failure analysis",
@@ -274,6 +283,7 @@ pub fn explain_request(kinds: &[&SectionKind], nulls: usize) -> ExplainRequest {
         sanity_checks: wants("sanity-checks"),
         disentanglement: wants("disentanglement"),
         calibration: wants("calibration"),
+        eyes: wants("eyes"),
         nulls,
     }
 }
@@ -349,6 +359,9 @@ pub struct Material {
     /// The probabilities.
     #[serde(rename = "trusted")]
     pub calibration: Option<ProbabilityFindings>,
+    /// How much of the accuracy may be of the eyes; none in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eyes: Option<EyeFindings>,
     /// Sections that could not be made, and why.
     pub failed: Vec<(String, String)>,
     /// What is known because it was made.
@@ -377,6 +390,7 @@ impl Material {
             sanity_checks: found.sanity_checks,
             disentanglement: found.disentanglement,
             calibration: found.calibration,
+            eyes: found.eyes,
             failed: found.failed.into_iter().map(|(section, why)| (section.into(), why)).collect(),
             ..self
         }

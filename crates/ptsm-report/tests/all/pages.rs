@@ -68,6 +68,22 @@ fn dots(title: &str, subjects: usize, value: impl Fn(usize) -> f64) -> DotPlot {
     }
 }
 
+fn conditions(title: &str, value: impl Fn(usize) -> f64) -> ConditionPlot {
+    let row = |group: usize| ConditionScores {
+        name: format!("{title}{group}"),
+        subjects: (0..7).map(|i| value(group + i)).collect(),
+        mean: Some(PointEstimate { value: value(group), interval: Some([value(group), value(group + 1)]) }),
+        group,
+    };
+    ConditionPlot {
+        title: title.into(),
+        axis: Axis::percent(title),
+        rows: (0..3).map(row).collect(),
+        groups: vec![title.into(); 3],
+        chance: Some(value(0)),
+    }
+}
+
 fn heat(title: &str, rows: usize, columns: usize, value: impl Fn(usize) -> f64) -> HeatMap {
     HeatMap {
         title: title.into(),
@@ -123,6 +139,7 @@ fn others(title: &str, value: impl Fn(usize) -> f64 + Copy) -> Vec<Figure> {
         Figure::new(HeatMap::confusion(title, names(), &counts)),
         Figure::new(HeatMap::pairwise(title, names(), &counts, |row, column| row > column, title)),
         Figure::new(scatter(title, 3, 20, value)),
+        Figure::new(conditions(title, value)),
         Figure::new(small(title, 3, value)),
         Figure::new(reliability(title, value)),
     ]
@@ -326,6 +343,7 @@ fn little_and_much_do_not_matter() {
             Figure::new(HeatMap::default()),
             Figure::new(LineChart::default()),
             Figure::new(DotPlot::default()),
+            Figure::new(ConditionPlot::default()),
             Figure::new(ScatterPlot::default()),
             Figure::new(HeatMap::confusion("none", vec![], &[])),
             Figure::new(HeatMap { texts: vec![vec!["x".into()]], ..heat("short", 2, 2, |_| 1.0) }),

@@ -1,6 +1,6 @@
 //! Whether what was read fits together: sections take it for granted that rows are as long as they should be.
 
-use ptsm_explain::{BANDS, DeletionResult, Masks, ScoreCurve};
+use ptsm_explain::{BANDS, DeletionResult, FrontalSaliency, Masks, ScoreCurve};
 
 use super::super::Material;
 
@@ -24,7 +24,12 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
     let mut epochs = m.histories.iter().flat_map(|(_, history)| history);
     let mut readings = m.benchmark.iter().flat_map(|benchmark| &benchmark.readings);
     let groups = m.benchmark.iter().flat_map(|benchmark| &benchmark.groups);
-    let mut summaries = m.summaries.iter().chain(&m.few).chain(groups.flat_map(|group| &group.summaries));
+    let eyes = m.eyes.iter().flat_map(|eyes| {
+        let alone = eyes.frontal_decoders.iter().map(|decoder| &decoder.summary);
+        eyes.scores.iter().map(|scores| &scores.summary).chain(alone)
+    });
+    let groups = groups.flat_map(|group| &group.summaries);
+    let mut summaries = m.summaries.iter().chain(&m.few).chain(groups).chain(eyes);
     let channels = m.layout.as_ref().map_or(0, |layout| layout.channels.len());
     let all = [
         (
@@ -67,6 +72,13 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
                 matrix.comparisons.iter().all(|c| c.row < n && c.column < n)
             }),
             "a comparison is of no decoder",
+        ),
+        (
+            m.eyes.as_ref().is_none_or(|eyes| {
+                let even = |found: &FrontalSaliency| found.subjects.len() == found.shares.len();
+                eyes.channels > 0 && eyes.saliency.as_ref().is_none_or(even)
+            }),
+            "an eye test has no channels, or the saliency of other subjects than it names",
         ),
         (m.calibration.as_ref().is_none_or(|found| found.seeds > 0), "probabilities are of no seed"),
         (epochs.all(|epoch| epoch.epoch <= MOST_EPOCHS), "training has too many epochs"),
