@@ -43,6 +43,12 @@ pub enum Error {
         /// The decoder.
         name: String,
     },
+    /// Batch-norm statistics of a decoder that has none, or that the common trainer does not train.
+    #[error("`{name}` has no batch norms to adapt to a subject: `norms` is for networks that have some")]
+    NoBatchNorms {
+        /// The decoder.
+        name: String,
+    },
     /// Trials that cannot be trained on or decoded.
     #[error("{message}")]
     Trials {
@@ -88,6 +94,9 @@ impl Error {
             ),
             Error::NoCommonRecipe { .. } => Some(
                 "leave `recipe` out, or set `recipe=published`; networks such as `eegnet` take `recipe=common`".into(),
+            ),
+            Error::NoBatchNorms { .. } => Some(
+                "leave `--norms` out, or take a network such as `eegnet` or `ptsm`; `--recentre` is for every decoder".into(),
             ),
             Error::Trials { hint, .. } => Some(hint.clone()),
             Error::Signal(e) => e.hint().map(str::to_string),

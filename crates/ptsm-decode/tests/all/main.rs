@@ -14,6 +14,7 @@ mod ensemble;
 mod fitting;
 mod golden;
 mod networks;
+mod norms;
 mod recipes;
 mod symmetry;
 mod trainer;
