@@ -1,5 +1,6 @@
 //! Numbers, names and sentences as people read them, without any layout.
 
+use ptsm_decode::norms::NormTrials;
 use ptsm_decode::recentring::{Recentring, RecentringTrials};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -156,9 +157,19 @@ pub fn recentring(settings: &Value) -> Option<String> {
     })
 }
 
-/// What tells a decoder from the single one, by all its settings: `ensemble of 3, recentred`.
+/// `norms adapted`, from all settings of a decoder; none of one whose batch norms stay as they are.
+pub fn norms(settings: &Value) -> Option<String> {
+    let trials = NormTrials::of(settings).ok()??;
+    Some(match trials {
+        NormTrials::Whole => "norms adapted".into(),
+        NormTrials::Stream => "norms adapted as a stream".into(),
+    })
+}
+
+/// What tells a decoder from the single one, by all its settings: `ensemble of 3, norms adapted, recentred`.
 pub fn variant(settings: &Value) -> Option<String> {
-    let parts: Vec<String> = [ensemble(settings), recentring(settings)].into_iter().flatten().collect();
+    let parts: Vec<String> =
+        [ensemble(settings), norms(settings), recentring(settings)].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

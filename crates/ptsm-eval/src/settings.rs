@@ -98,6 +98,14 @@ impl SettingChanges {
         }
     }
 
+    /// The same for decoders whose batch norms are adapted by these trials, where some are named.
+    pub fn norms(self, trials: Option<&str>) -> SettingChanges {
+        match trials {
+            Some(trials) => self.put(ptsm_decode::norms::KEY, trials.into()),
+            None => self,
+        }
+    }
+
     /// All of it as data.
     pub fn value(&self) -> Value {
         Value::Object(self.0.clone())
@@ -198,10 +206,10 @@ impl SettingChanges {
         )
     }
 
-    /// Whether an error says that a decoder has no such setting, or can make no ensemble.
+    /// Whether an error says that a decoder has no such setting, can make no ensemble, or has no batch norms to adapt.
     pub fn is_unknown_key(error: &Error) -> bool {
-        use ptsm_decode::Error::{Key, NothingRandom};
-        matches!(error, Error::Decode(Key { .. } | NothingRandom { .. }))
+        use ptsm_decode::Error::{Key, NoBatchNorms, NothingRandom};
+        matches!(error, Error::Decode(Key { .. } | NothingRandom { .. } | NoBatchNorms { .. }))
     }
 
     /// The changes for each of several decoders: a key must fit at least one of them.
