@@ -44,7 +44,9 @@ pub enum Error {
         name: String,
     },
     /// Batch-norm statistics of a decoder that has none, or that the common trainer does not train.
-    #[error("`{name}` has no batch norms to adapt to a subject: `norms` is for networks that have some")]
+    #[error(
+        "`{name}` has no batch norms that `norms` could adapt: that is for networks of the common trainer that have some"
+    )]
     NoBatchNorms {
         /// The decoder.
         name: String,

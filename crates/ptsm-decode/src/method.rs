@@ -152,8 +152,10 @@ impl Method {
         let (members, changes) = self.members(changes)?;
         let (recipe, changes) = self.recipe(changes)?;
         let settings = merge(&recipe.over(self.defaults(layout)?)?, &changes)?;
-        if let (Some(_), Kind::Network { read, .. }) = (norms, &self.form.0) {
-            NormRecipe::check(&read(settings.clone())?, layout)?;
+        if let (Some(_), Kind::Network { read, .. }) = (norms, &self.form.0)
+            && !NormRecipe::has_norms(&read(settings.clone())?, layout)?
+        {
+            return Err(Error::NoBatchNorms { name: self.name.into() });
         }
         let settings = norms::with(recipe.noted_in(settings), norms);
         Ok(recentring::with(ensemble::with_size(settings, members), &recentring))

@@ -29,12 +29,16 @@ impl NormRecipe {
         NormRecipe { recipe, trials }
     }
 
-    /// Refuses a network that has no batch norm to adapt.
-    pub(crate) fn check(recipe: &Recipe, layout: &Layout) -> Result<()> {
+    /// Whether a network has batch norms to adapt.
+    pub(crate) fn has_norms(recipe: &Recipe, layout: &Layout) -> Result<bool> {
         let network = recipe.network.build(shape(layout, 0).batch(2))?;
-        match network.graph.batch_norms(&[network.logits])?.is_empty() {
-            true => Err(Error::NoBatchNorms { name: recipe.network.name().into() }),
-            false => Ok(()),
+        Ok(!network.graph.batch_norms(&[network.logits])?.is_empty())
+    }
+
+    fn check(&self, layout: &Layout) -> Result<()> {
+        match NormRecipe::has_norms(&self.recipe, layout)? {
+            true => Ok(()),
+            false => Err(Error::NoBatchNorms { name: self.recipe.network.name().into() }),
         }
     }
 }
@@ -48,7 +52,7 @@ impl Decoder for NormRecipe {
         done: &mut FitSink<'_>,
     ) -> Result<()> {
         for job in jobs {
-            NormRecipe::check(&self.recipe, job.data.train().layout())?;
+            self.check(job.data.train().layout())?;
             let players = job.data.validation().subjects().len();
             if players < 2 {
                 return Err(Error::trials(
@@ -71,7 +75,7 @@ impl Decoder for NormRecipe {
     }
 
     fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
-        NormRecipe::check(&self.recipe, layout)?;
+        self.check(layout)?;
         Decoder::parameters(&self.recipe, layout)
     }
 }

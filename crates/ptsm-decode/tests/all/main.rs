@@ -13,6 +13,7 @@ mod drawing;
 mod ensemble;
 mod fitting;
 mod golden;
+mod known_differences;
 mod networks;
 mod norms;
 mod recipes;
