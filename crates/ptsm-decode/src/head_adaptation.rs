@@ -122,7 +122,7 @@ impl HeadPrior {
     /// The most probable shift, given labelled trials of one subject.
     pub(crate) fn fit(self, trials: &HeadInputs, classes: usize) -> HeadShift {
         let n = trials.labels.len();
-        let width = if n == 0 { 0 } else { trials.features.len() / n };
+        let width = trials.features.len().checked_div(n).unwrap_or(0);
         let mut shift = HeadShift::nothing(classes, width);
         if self.keeps_all() || n == 0 {
             return shift;

@@ -128,7 +128,7 @@ fn places(all: &Subset<'_>, part: &Subset<'_>) -> Vec<usize> {
 /// Mean of each feature, and what to multiply it with so that all together have a mean square of 1. A feature that never changes counts
 /// for nothing.
 fn normalisation(features: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
-    let width = if n == 0 { 0 } else { features.len() / n };
+    let width = features.len().checked_div(n).unwrap_or(0);
     let mut mean = vec![0.0; width];
     features
         .chunks_exact(width.max(1))

@@ -41,7 +41,7 @@ fn subjects(n: u32, difference: Difference, seed: u64) -> Trials {
                 signal[..128].iter_mut().for_each(|v| *v *= 1.0 + sides[subject]);
                 signal[256..384].iter_mut().for_each(|v| *v *= 1.0 - sides[subject]);
             }
-            Difference::Hands if subject % 2 == 0 => {
+            Difference::Hands if subject.is_multiple_of(2) => {
                 let left = signal[..128].to_vec();
                 let right = signal[256..384].to_vec();
                 signal[..128].copy_from_slice(&right);
