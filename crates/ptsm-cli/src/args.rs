@@ -461,7 +461,10 @@ pub(crate) struct SettingsArgs {
     pub(crate) distil: Option<usize>,
     /// Recentre logits for each subject towards equally frequent classes: by all trials of a session without labels (transductive), or by those so far (`stream`); other frequencies with `--set frequencies=[0.7,0.3]`
     #[arg(long, value_name = "TRIALS")]
-    pub(crate) recentre: Option<Recentre>,
+    pub(crate) recentre: Option<UnlabelledTrials>,
+    /// Adapt batch-norm statistics to each subject without labels: by all trials of a session (transductive), or by those so far (`stream`); how fast is chosen on validation subjects. Networks with batch norms only
+    #[arg(long, value_name = "TRIALS")]
+    pub(crate) norms: Option<UnlabelledTrials>,
     /// Alignment: re-centre each subject's trials by their mean covariance. Transductive (all their trials, unlabelled), or causal (those so far) with `-stream`
     #[arg(long, value_name = "METHOD")]
     pub(crate) align: Option<Align>,
@@ -478,7 +481,8 @@ impl SettingsArgs {
             changes: SettingChanges::read(self.config.as_deref(), &self.set)?
                 .ensemble(self.ensemble)
                 .distil(self.distil)
-                .recentring(self.recentre.map(Recentre::name)),
+                .recentring(self.recentre.map(UnlabelledTrials::name))
+                .norms(self.norms.map(UnlabelledTrials::name)),
             align: self.align.map(Into::into),
             seed: self.seed,
             seeds: self.seeds,
@@ -643,16 +647,16 @@ impl From<&TuningArgs> for ptsm::decode::Adaptation {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Recentre {
+pub(crate) enum UnlabelledTrials {
     Whole,
     Stream,
 }
 
-impl Recentre {
+impl UnlabelledTrials {
     fn name(self) -> &'static str {
         match self {
-            Recentre::Whole => "whole",
-            Recentre::Stream => "stream",
+            UnlabelledTrials::Whole => "whole",
+            UnlabelledTrials::Stream => "stream",
         }
     }
 }

@@ -51,6 +51,14 @@ pub enum Error {
         /// The decoder.
         name: String,
     },
+    /// Batch-norm statistics of a decoder that has none, or that the common trainer does not train.
+    #[error(
+        "`{name}` has no batch norms that `norms` could adapt: that is for networks of the common trainer that have some"
+    )]
+    NoBatchNorms {
+        /// The decoder.
+        name: String,
+    },
     /// Trials that cannot be trained on or decoded.
     #[error("{message}")]
     Trials {
@@ -100,6 +108,9 @@ impl Error {
             ),
             Error::NoCommonRecipe { .. } => Some(
                 "leave `recipe` out, or set `recipe=published`; networks such as `eegnet` take `recipe=common`".into(),
+            ),
+            Error::NoBatchNorms { .. } => Some(
+                "leave `--norms` out, or take a network such as `eegnet` or `ptsm`; `--recentre` is for every decoder".into(),
             ),
             Error::Trials { hint, .. } => Some(hint.clone()),
             Error::Signal(e) => e.hint().map(str::to_string),

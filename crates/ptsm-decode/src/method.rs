@@ -13,14 +13,26 @@ use serde_json::Value;
 use crate::classic::decoder::{Classic, FittedClassic};
 use crate::classic::matrices::Matrices;
 use crate::decoder::{AdaptationWay, Decoder, FittedDecoder};
-use crate::deep::FittedNetwork;
+use crate::deep::{FittedNetwork, FittedNorms, NormRecipe};
 use crate::distillation::{self, Distillation, Distilled};
 use crate::ensemble::{self, Ensemble, FittedEnsemble};
 use crate::error::{Error, Result};
 use crate::network::Architecture;
+use crate::norms::{self, NormTrials};
 use crate::recentring::{self, FittedRecentred, Recentred, Recentring};
 use crate::settings::{from_value, merge, to_value};
 use crate::training::{Recipe, RecipeName};
+
+/// Refuses what nobody has thought through: a student whose norms adapt would be taught by teachers whose norms do not.
+fn not_both(distillation: &Option<Distillation>, norms: Option<NormTrials>) -> Result<()> {
+    match distillation.is_some() && norms.is_some() {
+        true => Err(Error::Configuration(
+            "`distil` and `norms` are both set, but a distilled network does not adapt its batch norms; leave one of them out"
+                .into(),
+        )),
+        false => Ok(()),
+    }
+}
 
 /// A decoder by name.
 pub struct Method {
@@ -144,30 +156,48 @@ impl Method {
 
     /// The defaults with some changes laid over them. Every decoder in which something is random also has the setting
     /// [`ensemble`](mod@crate::ensemble), which stands there only where it is more than 1, and every network the setting `recipe`
-    /// ([`RecipeName`]), which stands there only where it is not the decoder's own, and [`distil`](mod@crate::distillation), which stands there
-    /// only where the network is distilled.
+    /// ([`RecipeName`]), which stands there only where it is not the decoder's own. [`distil`](mod@crate::distillation),
+    /// [`recentring`](mod@crate::recentring) and [`norms`](mod@crate::norms) stand there only where they are asked for.
     pub fn settings(&self, layout: &Layout, changes: &Value) -> Result<Value> {
         let (recentring, changes) = recentring::take(changes.clone())?;
+        let (norms, changes) = self.norms(changes)?;
         let (members, changes) = self.members(changes)?;
         let (distillation, changes) = self.distillation(changes, members)?;
+        not_both(&distillation, norms)?;
         let (recipe, changes) = self.recipe(changes)?;
         let settings = merge(&recipe.over(self.defaults(layout)?)?, &changes)?;
-        if let (Some(_), Kind::Network { read, .. }) = (&distillation, &self.form.0) {
-            self.check_teachable(&read(settings.clone())?)?;
+        if let Kind::Network { read, .. } = &self.form.0
+            && (distillation.is_some() || norms.is_some())
+        {
+            let recipe = read(settings.clone())?;
+            if distillation.is_some() {
+                self.check_teachable(&recipe)?;
+            }
+            if norms.is_some() && !NormRecipe::has_norms(&recipe, layout)? {
+                return Err(Error::NoBatchNorms { name: self.name.into() });
+            }
         }
         let settings = distillation::with(recipe.noted_in(settings), &distillation)?;
+        let settings = norms::with(settings, norms);
         Ok(recentring::with(ensemble::with_size(settings, members), &recentring))
     }
 
     /// What a decoder with these settings sees of the test (target) subject, before any alignment.
     pub fn target_access_with(&self, settings: &Value) -> Result<TargetAccess> {
-        let recentring = Recentring::of(settings)?.map_or(TargetAccess::Nothing, |r| r.target_access());
-        Ok(self.target_access.and(recentring))
+        Ok(self.target_access.and(Method::adaptation_access(settings)?))
     }
 
-    /// How a few labelled trials of a subject can adapt a decoder with these settings: a recentred one not at all.
+    /// What the unlabelled adaptation that settings ask for sees of a subject, whatever the decoder.
+    pub fn adaptation_access(settings: &Value) -> Result<TargetAccess> {
+        let recentring = Recentring::of(settings)?.map_or(TargetAccess::Nothing, |r| r.target_access());
+        let norms = NormTrials::of(settings)?.map_or(TargetAccess::Nothing, NormTrials::target_access);
+        Ok(recentring.and(norms))
+    }
+
+    /// How a few labelled trials of a subject can adapt a decoder with these settings: one that is adapted without labels not at all.
     pub fn adaptations(&self, settings: &Value) -> Result<&'static [AdaptationWay]> {
-        Ok(if Recentring::of(settings)?.is_some() { &[] } else { self.adapts })
+        let unlabelled = Recentring::of(settings)?.is_some() || NormTrials::of(settings)?.is_some();
+        Ok(if unlabelled { &[] } else { self.adapts })
     }
 
     /// Whether it can be trained by the common recipe: whether it is a network of the common trainer.
@@ -181,6 +211,15 @@ impl Method {
         match recipe == RecipeName::Common && !self.takes_common_recipe() {
             true => Err(Error::NoCommonRecipe { name: self.name.into() }),
             false => Ok((recipe, settings)),
+        }
+    }
+
+    /// By which trials settings ask batch norms to be adapted, and the settings without that.
+    fn norms(&self, settings: Value) -> Result<(Option<NormTrials>, Value)> {
+        let (norms, settings) = norms::take(settings)?;
+        match norms.is_some() && !self.takes_common_recipe() {
+            true => Err(Error::NoBatchNorms { name: self.name.into() }),
+            false => Ok((norms, settings)),
         }
     }
 
@@ -239,6 +278,7 @@ impl Method {
     }
 
     fn build_member(&self, settings: Value, distillation: Option<Distillation>) -> Result<Box<dyn Decoder>> {
+        let (norms, settings) = self.norms(settings)?;
         let (_, settings) = self.recipe(settings)?;
         let recipe = match &self.form.0 {
             Kind::Network { read, .. } => read(settings)?,
@@ -261,9 +301,15 @@ impl Method {
             }
             _ => {}
         }
-        let Some(distillation) = distillation else { return Ok(Box::new(recipe)) };
-        self.check_teachable(&recipe)?;
-        Ok(Box::new(Distilled::new(recipe, distillation)))
+        Ok(match (distillation, norms) {
+            (None, None) => Box::new(recipe),
+            (None, Some(trials)) => Box::new(NormRecipe::new(recipe, trials)),
+            (Some(distillation), norms) => {
+                not_both(&Some(distillation), norms)?;
+                self.check_teachable(&recipe)?;
+                Box::new(Distilled::new(recipe, distillation))
+            }
+        })
     }
 
     /// A fitted decoder from its file.
@@ -287,15 +333,20 @@ impl Method {
     }
 
     fn load_member(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
+        let (norms, settings) = self.norms(file.settings.clone())?;
         match &self.form.0 {
             Kind::Network { read, .. } => {
                 // Its teacher is not in the file: it decodes as any network.
-                let (_, settings) = distillation::take(file.settings.clone())?;
+                let (_, settings) = distillation::take(settings)?;
                 let (_, settings) = self.recipe(settings)?;
                 let recipe = read(settings)?;
                 let read = (file.path, file.bytes);
                 let fitted = FittedNetwork::load(read, recipe, file.layout, file.known_subjects, device)?;
-                Ok(Box::new(fitted))
+                let Some(trials) = norms else { return Ok(Box::new(fitted)) };
+                let adapting = FittedNorms::of_file(fitted, trials)?;
+                let lacks =
+                    || Error::file(file.path, "does not say how fast its batch norms adapt (`norms`)");
+                Ok(Box::new(adapting.ok_or_else(lacks)?))
             }
             Kind::Own { load, .. } => load(file, device),
         }

@@ -27,6 +27,7 @@ use crate::calibration::LogitCalibration;
 use crate::decoder::{Decoder, DecoderOutput, Fit, FitSink, FittedDecoder, Job, Run, Sensitivity, Watch};
 use crate::error::{Error, Result};
 use crate::probabilities::{log_sum_exp, softmax};
+use crate::sessions::{by_session, by_session_in_time};
 
 /// The setting that says which trials are recentred by.
 pub const KEY: &str = "recentring";
@@ -255,13 +256,6 @@ impl FittedRecentred {
     }
 }
 
-/// Places of some trials by session.
-fn by_session(sessions: impl Iterator<Item = (SubjectId, u32)>) -> BTreeMap<(SubjectId, u32), Vec<usize>> {
-    let mut places = BTreeMap::<_, Vec<usize>>::new();
-    sessions.enumerate().for_each(|(place, session)| places.entry(session).or_default().push(place));
-    places
-}
-
 impl FittedDecoder for FittedRecentred {
     fn layout(&self) -> &Layout {
         self.inner.layout()
@@ -277,7 +271,7 @@ impl FittedDecoder for FittedRecentred {
             let to = &mut all[place * classes..(place + 1) * classes];
             to.iter_mut().zip(softmax(&shifted)).for_each(|(to, p)| *to = p as f32);
         };
-        for (session, mut places) in by_session(trials.info().map(|t| (t.subject, t.session))) {
+        for (session, places) in by_session_in_time(trials) {
             match self.recentring.trials {
                 RecentringTrials::Whole => {
                     let Some(offsets) = self.sessions.get(&session) else {
@@ -290,10 +284,6 @@ impl FittedDecoder for FittedRecentred {
                     places.iter().for_each(|&place| write(place, offsets));
                 }
                 RecentringTrials::Stream => {
-                    let info: Vec<_> = trials.info().collect();
-                    places.sort_by(|&a, &b| {
-                        info[a].run.cmp(&info[b].run).then(info[a].cue_s.total_cmp(&info[b].cue_s))
-                    });
                     let mut so_far = vec![];
                     let mut found = vec![0.0; classes];
                     for place in places {

@@ -170,7 +170,7 @@ pub use error::{Error, Result};
 pub use feed::Feed;
 pub use files::replace;
 pub use graph::ops::{Op, Padding, Pooling};
-pub use graph::{Graph, Id, Init, Input, Node, Tensor};
+pub use graph::{BatchNormSite, Graph, Id, Init, Input, Node, Tensor};
 pub use kernels::{Isa, Real};
 pub use lower::Mode;
 pub use optimizer::{Adam, Decay, Optimizer, Sgd};

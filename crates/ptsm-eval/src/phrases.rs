@@ -1,6 +1,7 @@
 //! Numbers, names and sentences as people read them, without any layout.
 
 use ptsm_decode::distillation::Distillation;
+use ptsm_decode::norms::NormTrials;
 use ptsm_decode::recentring::{Recentring, RecentringTrials};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -168,9 +169,18 @@ pub fn recentring(settings: &Value) -> Option<String> {
     })
 }
 
-/// What tells a decoder from the single one, by all its settings: `ensemble of 3, recentred`.
+/// `norms adapted`, from all settings of a decoder; none of one whose batch norms stay as they are.
+pub fn norms(settings: &Value) -> Option<String> {
+    let trials = NormTrials::of(settings).ok()??;
+    Some(match trials {
+        NormTrials::Whole => "norms adapted".into(),
+        NormTrials::Stream => "norms adapted as a stream".into(),
+    })
+}
+
+/// What tells a decoder from the single one, by all its settings: `ensemble of 3, norms adapted, recentred`.
 pub fn variant(settings: &Value) -> Option<String> {
-    let parts = [ensemble(settings), distillation(settings), recentring(settings)];
+    let parts = [ensemble(settings), distillation(settings), norms(settings), recentring(settings)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }

@@ -109,6 +109,14 @@ impl SettingChanges {
         }
     }
 
+    /// The same for decoders whose batch norms are adapted by these trials, where some are named.
+    pub fn norms(self, trials: Option<&str>) -> SettingChanges {
+        match trials {
+            Some(trials) => self.put(ptsm_decode::norms::KEY, trials.into()),
+            None => self,
+        }
+    }
+
     /// All of it as data.
     pub fn value(&self) -> Value {
         Value::Object(self.0.clone())
@@ -209,10 +217,13 @@ impl SettingChanges {
         )
     }
 
-    /// Whether an error says that a decoder has no such setting, can make no ensemble or cannot be distilled.
+    /// Whether an error says that a decoder has no such setting, can make no ensemble, cannot be distilled, or has no batch norms to adapt.
     pub fn is_unknown_key(error: &Error) -> bool {
-        use ptsm_decode::Error::{Key, NoDistillation, NothingRandom};
-        matches!(error, Error::Decode(Key { .. } | NothingRandom { .. } | NoDistillation { .. }))
+        use ptsm_decode::Error::{Key, NoBatchNorms, NoDistillation, NothingRandom};
+        matches!(
+            error,
+            Error::Decode(Key { .. } | NothingRandom { .. } | NoDistillation { .. } | NoBatchNorms { .. })
+        )
     }
 
     /// The changes for each of several decoders: a key must fit at least one of them.

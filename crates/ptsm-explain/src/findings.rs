@@ -135,7 +135,6 @@ pub struct ProbabilityFindings {
     pub seeds: usize,
 }
 
-<<<<<<< HEAD
 /// What a decoder's probabilities were before it was calibrated on its validation subjects.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -144,7 +143,8 @@ pub struct UncalibratedProbabilities {
     pub scored: LabelledProbabilities,
     /// The temperature of each seed.
     pub temperatures: Vec<f64>,
-=======
+}
+
 /// What is done to the test subjects' epochs before a decoder, which stays as it is, gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -281,7 +281,6 @@ impl EyeFindings {
     pub fn share_of_channels(&self) -> f64 {
         self.frontal.len() as f64 / self.channels as f64
     }
->>>>>>> eyes
 }
 
 /// The mean over decoders of the same masks.

@@ -38,7 +38,8 @@ pub use embedding::{Embedding, EmbeddingKind, NEIGHBOURS, embedding, trustworthi
 pub use features::{Features, TrialSplit};
 pub use findings::{
     Disentanglement, EyeCondition, EyeFindings, EyeScores, FrontalDecoder, FrontalSaliency, MaskFindings,
-    ProbabilityFindings, ProbeAnswer, Saliency, SanityCheck, SanityChecks, UncalibratedProbabilities, mean_over_seeds,
+    ProbabilityFindings, ProbeAnswer, Saliency, SanityCheck, SanityChecks, UncalibratedProbabilities,
+    mean_over_seeds,
 };
 pub use intervals::wilson;
 pub use masks::{Masks, masks};

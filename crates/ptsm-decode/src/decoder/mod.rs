@@ -139,6 +139,12 @@ pub trait FittedDecoder: Send + Sync {
         None
     }
 
+    /// How many trials the source's batch-norm statistics count as beside those of a subject ([`norms`](mod@crate::norms)), as chosen on source
+    /// subjects; infinity where they stay as they are, none of a decoder whose norms are not adapted.
+    fn norm_prior(&self) -> Option<f64> {
+        None
+    }
+
     /// The trials as they might look if they were of the subject whose other trials are given, `[n, C, T]`, in the unit of those trials.
     fn convert(&self, trials: &Subset<'_>, like: &Subset<'_>) -> Result<Vec<f32>> {
         let _ = (trials, like);

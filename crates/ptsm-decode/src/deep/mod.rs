@@ -3,6 +3,7 @@
 mod convert;
 mod few_shot;
 mod head;
+mod norms;
 mod predictor;
 mod sensitivity;
 
@@ -23,6 +24,7 @@ use crate::mirror::Mirror;
 use crate::network::{Batches, Network, TrialBatch};
 use crate::probabilities::softmax;
 use crate::training::{INFERENCE_BATCH, Recipe, TeacherTargets, padded, shape, signals, train};
+pub(crate) use norms::{FittedNorms, NormRecipe};
 use predictor::Predictor;
 
 impl Decoder for Recipe {
@@ -56,32 +58,43 @@ impl Recipe {
         watch: &mut dyn Watch,
         done: &mut FitSink<'_>,
     ) -> Result<()> {
-        train((self, teacher), jobs, run, watch, &mut |job, trained| {
-            let train = jobs[job].data.train();
-            let layout = train.layout();
-            let mirror = self.decoding_mirror(layout)?;
-            let fit = trained.into_fit(|parameters| {
-                let network = FittedNetwork {
-                    recipe: self.clone(),
-                    layout: layout.clone(),
-                    subjects: train.subjects().len(),
-                    parameters,
-                    mirror,
-                    stages: LogitStages::default(),
-                    device: run.device.clone(),
-                    predictors: Predictors::default(),
-                };
-                let mut fitted = if self.training.keep_subjects { network } else { network.released()? };
-                fitted.fit_readout(train)?;
-                let validation = jobs[job].data.validation();
-                if self.training.calibrate {
-                    fitted = fitted.calibrated(validation)?;
-                }
-                fitted.with_head_prior(validation)
-            })?;
-            done(job, fit)
+        fit_networks((self, teacher), jobs, run, watch, done, |network, validation| {
+            let calibrated = if self.training.calibrate { network.calibrated(validation)? } else { network };
+            calibrated.with_head_prior(validation)
         })
     }
+}
+
+/// Trains networks by their recipe; `finish` makes decoders of them, by their validation subjects.
+fn fit_networks<F: FittedDecoder + 'static>(
+    (recipe, teacher): (&Recipe, Option<&TeacherTargets>),
+    jobs: &[Job<'_>],
+    run: &Run<'_>,
+    watch: &mut dyn Watch,
+    done: &mut FitSink<'_>,
+    finish: impl Fn(FittedNetwork, &Subset<'_>) -> Result<F>,
+) -> Result<()> {
+    train((recipe, teacher), jobs, run, watch, &mut |job, trained| {
+        let train = jobs[job].data.train();
+        let layout = train.layout();
+        let mirror = recipe.decoding_mirror(layout)?;
+        let fit = trained.into_fit(|parameters| {
+            let network = FittedNetwork {
+                recipe: recipe.clone(),
+                layout: layout.clone(),
+                subjects: train.subjects().len(),
+                parameters,
+                mirror,
+                stages: LogitStages::default(),
+                device: run.device.clone(),
+                predictors: Predictors::default(),
+            };
+            let mut fitted = if recipe.training.keep_subjects { network } else { network.released()? };
+            fitted.fit_readout(train)?;
+            finish(fitted, jobs[job].data.validation())
+        })?;
+        done(job, fit)
+    })
 }
 
 /// Numbers that training moves.
@@ -139,6 +152,8 @@ struct LogitStages {
     head_prior: bool,
     /// Its head is adapted to a subject.
     head_shift: bool,
+    /// It knows how fast batch norms adapt. Nothing that is computed depends on it.
+    norm_prior: bool,
 }
 
 /// The temperature and the offsets of a calibrated network, as they are named in its file.
@@ -148,6 +163,8 @@ const OFFSETS: &str = "calibration.offsets";
 const HEAD_PRIOR: &str = "head_prior.deviations";
 const FEATURE_MEAN: &str = "head_prior.feature_mean";
 const FEATURE_SCALE: &str = "head_prior.feature_scale";
+/// How much one trial of a subject weighs against the source's batch-norm statistics, `1 / n0`; 0 where they stay as they are.
+const NORM_PRIOR: &str = "norm_prior.trial_weight";
 /// What was added for one subject.
 const SHIFT_SCALE: &str = "head_shift.scale";
 const SHIFT_BIAS: &str = "head_shift.bias";
@@ -168,6 +185,7 @@ impl FittedNetwork {
             calibrated: is_there(LOG_TEMPERATURE),
             head_prior: is_there(HEAD_PRIOR),
             head_shift: is_there(SHIFT_SCALE),
+            norm_prior: is_there(NORM_PRIOR),
         };
         let mirror = recipe.decoding_mirror(layout)?;
         let network = build(&recipe, layout, subjects, (mirror.as_ref(), stages), 2)?;
@@ -223,9 +241,17 @@ impl FittedNetwork {
             return Ok(self);
         }
         let logits: Vec<f64> = self.logits(validation)?.into_iter().map(f64::from).collect();
+        self.with_calibration(&self.calibration_for(&logits, &validation.labels()))
+    }
+
+    /// The calibration that fits logits of trials with known classes, of which there is at least one.
+    fn calibration_for(&self, logits: &[f64], labels: &[u32]) -> LogitCalibration {
         let exchanged = self.mirror.as_ref().map(|mirror| &mirror.classes[..]);
-        let classes = self.layout.classes.len();
-        let fitted = LogitCalibration::fit(&logits, &validation.labels(), classes, exchanged);
+        LogitCalibration::fit(logits, labels, self.layout.classes.len(), exchanged)
+    }
+
+    /// The same decoder with its logits calibrated.
+    fn with_calibration(&self, fitted: &LogitCalibration) -> Result<FittedNetwork> {
         let offsets: Vec<f32> = fitted.offsets.iter().map(|&b| b as f32).collect();
         let stages = LogitStages { calibrated: true, ..self.stages };
         self.with_stages(stages, &[(LOG_TEMPERATURE, &[fitted.temperature.ln() as f32]), (OFFSETS, &offsets)])
@@ -282,6 +308,9 @@ fn build(
     }
     if stages.head_shift {
         network.logits = head_shift(&mut network.graph, network.logits, features)?;
+    }
+    if stages.norm_prior {
+        network.graph.statistic(NORM_PRIOR, &[1], Init::Constant(0.0))?;
     }
     Ok(network)
 }

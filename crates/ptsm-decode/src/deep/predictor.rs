@@ -32,21 +32,36 @@ impl Predictor {
                 [one] => (1, vec![*one as u32]),
                 rows => (INFERENCE_BATCH, padded(rows)),
             };
-            let mut program = match self.take(size) {
-                Some(program) => program,
-                None => {
-                    let (graph, outputs) = build(size)?;
-                    Program::new(&graph, Mode::Infer, &outputs, 1, device)?
+            self.with_program(size, device, &build, |program| {
+                program.run(parameters, &[("x", Feed::Slices(&signals(trials.set(), &padded)))])?;
+                for (i, all) in all.iter_mut().enumerate() {
+                    let values = program.output(parameters, 0, i);
+                    all.extend_from_slice(&values[..values.len() / size * rows.len()]);
                 }
-            };
-            program.run(parameters, &[("x", Feed::Slices(&signals(trials.set(), &padded)))])?;
-            for (i, all) in all.iter_mut().enumerate() {
-                let values = program.output(parameters, 0, i);
-                all.extend_from_slice(&values[..values.len() / size * rows.len()]);
-            }
-            self.idle(|programs| programs.entry(size).or_default().push(program));
+                Ok(())
+            })?;
         }
         Ok(all)
+    }
+
+    /// Lends a program for so many trials, which `build` makes the graph and names the values of where none is idle.
+    pub(super) fn with_program<V: AsRef<[Id]>, R>(
+        &self,
+        size: usize,
+        device: &Device,
+        build: impl Fn(usize) -> Result<(Graph, V)>,
+        act: impl FnOnce(&mut Program<f32>) -> Result<R>,
+    ) -> Result<R> {
+        let mut program = match self.take(size) {
+            Some(program) => program,
+            None => {
+                let (graph, outputs) = build(size)?;
+                Program::new(&graph, Mode::Infer, outputs.as_ref(), 1, device)?
+            }
+        };
+        let result = act(&mut program)?;
+        self.idle(|programs| programs.entry(size).or_default().push(program));
+        Ok(result)
     }
 
     fn take(&self, size: usize) -> Option<Program<f32>> {

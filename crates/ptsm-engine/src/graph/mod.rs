@@ -1,10 +1,12 @@
 //! A network as a value: operations with known shapes, built once.
 
+mod norm_statistics;
 pub(crate) mod ops;
 
 use crate::error::{Error, Result};
 use crate::random;
 
+pub use norm_statistics::BatchNormSite;
 use ops::Op;
 
 /// A node of a [`Graph`].

@@ -7,7 +7,7 @@ use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::distillation::Distillation;
 use ptsm_decode::registry::{Method, find};
-use ptsm_decode::{distillation, ensemble, recentring};
+use ptsm_decode::{distillation, ensemble, norms, recentring};
 use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
 use serde_json::json;
 
@@ -286,6 +286,12 @@ impl StagePlan<'_> {
             .filter(|e| matches!(e, ptsm_decode::Error::NoDistillation { .. })))
     }
 
+    /// Whether the settings of all decoders have their batch norms adapted.
+    fn asks_for_norms(&self) -> Result<bool> {
+        let all = SettingChanges::layered(&[&self.plan.set, &self.data.set])?;
+        Ok(norms::NormTrials::of(&all.value())?.is_some())
+    }
+
     /// Every entry with all its settings. A variant that a decoder has no setting for is left out, and told.
     fn resolve(&self, layout: &Layout, env: &Env) -> Result<Vec<DecoderEntry>> {
         // A setting for all must fit somebody, if not among those who get these trials.
@@ -319,12 +325,21 @@ impl StagePlan<'_> {
             if let Some(reason) = self.not_distilled(method, layout)? {
                 env.note(format!("note: {reason}: it takes part as it is without a teacher"));
             }
+            let adapting = phrases::norms(&settings);
+            if adapting.is_none() && self.asks_for_norms()? {
+                env.note(format!(
+                    "note: `{}` has no batch norms to adapt: it takes part as it is",
+                    entry.model
+                ));
+            }
             // A variant that says so itself has a name for it.
             let is_named = |key: &str| entry.name.is_some() && entry.set.contains_key(key);
             let ensemble = ensemble.filter(|_| !is_named(ensemble::KEY));
             let distilled = phrases::distillation(&settings).filter(|_| !is_named(distillation::KEY));
+            let adapting = adapting.filter(|_| !is_named(norms::KEY));
             let recentring = phrases::recentring(&settings).filter(|_| !is_named(recentring::KEY));
-            let parts = entry.name.iter().cloned().chain(ensemble).chain(distilled).chain(recentring);
+            let parts =
+                entry.name.iter().cloned().chain(ensemble).chain(distilled).chain(adapting).chain(recentring);
             let parts: Vec<String> = parts.collect();
             let variant = (!parts.is_empty()).then(|| parts.join(", "));
             entries.push(DecoderEntry { model: method.name.into(), variant, settings });

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use ptsm_decode::Method;
 use ptsm_decode::file::ModelCard;
-use ptsm_decode::recentring::Recentring;
 use ptsm_signal::{Alignment, SubjectId, Subset, TargetAccess, TaskDeclaration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,9 +83,8 @@ impl RunFile {
         if self.data.target_hashes.is_empty() {
             return vec![(card.target_access, subjects.clone())];
         }
-        let recentring = Recentring::of(&card.settings).ok().flatten();
-        let recentring = recentring.map_or(TargetAccess::Nothing, |recentring| recentring.target_access());
-        let others = card.pipeline.target_access().and(recentring);
+        let adaptation = Method::adaptation_access(&card.settings).unwrap_or_default();
+        let others = card.pipeline.target_access().and(adaptation);
         let is_target = |subject: &SubjectId| {
             input.identities.get(subject).is_some_and(|identity| identity.is_among(&self.data.target_hashes))
         };

@@ -63,8 +63,8 @@ impl TrainedRun {
         let others: Vec<String> = ways.iter().map(|way| format!("`--how {way}`")).collect();
         Err(match (how, &others[..]) {
             (_, []) if !method.adapts.is_empty() => Error::request(
-                format!("this `{name}` is recentred without labels, and not adapted by some"),
-                "train it without `recentring`",
+                format!("this `{name}` is adapted without labels, and not by some"),
+                "train it without `recentring` and `norms`",
             ),
             (_, []) => Error::request(
                 format!("`{name}` cannot be adapted by labelled trials"),

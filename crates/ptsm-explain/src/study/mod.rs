@@ -16,7 +16,8 @@ use ptsm_signal::{SubjectId, Subset};
 
 use crate::calibration::LabelledProbabilities;
 use crate::findings::{
-    Disentanglement, EyeFindings, MaskFindings, ProbabilityFindings, Saliency, SanityChecks, UncalibratedProbabilities, mean_over_seeds,
+    Disentanglement, EyeFindings, MaskFindings, ProbabilityFindings, Saliency, SanityChecks,
+    UncalibratedProbabilities, mean_over_seeds,
 };
 use crate::masks::{Masks, masks};
 use crate::shuffling::shuffled_labels;

@@ -28,7 +28,7 @@ const LONGEST: usize = 1400;
 /// Mean and biased variance of each channel: `[B, C, T] -> [2, C]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
-    /// Trials in the batch, which the check below speaks of; `T` may hold them (see `lower`). None where each row is by itself.
+    /// Trials in the batch, which the check below speaks of; `T` may hold them (see `lower`). None where any number will do.
     pub(crate) batch: Option<usize>,
 }
 
@@ -61,6 +61,19 @@ pub struct NormaliseSums(Normalise);
 pub struct NormaliseInput(Normalise);
 
 impl Graph {
+    /// Mean and biased variance of each channel over all other axes. No gradient flows through them.
+    ///
+    /// # Shapes
+    /// x `[B, C, ..]` -> `[2, C]`
+    pub fn moments(&mut self, x: Id) -> Result<Id> {
+        let shape = self.shape(x).to_vec();
+        let [b, c, rest @ ..] = &shape[..] else {
+            return Err(self.misfit("moments", format!("wants [B, C, ..], got {shape:?}")));
+        };
+        let rows = self.reshape(x, &[*b, *c, rest.iter().product()])?;
+        self.apply(Moments { batch: None }, &[rows])
+    }
+
     /// Normalisation of each trial's each channel over time, with `scale` and `shift` for each channel.
     ///
     /// # Shapes
