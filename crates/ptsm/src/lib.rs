@@ -215,6 +215,7 @@ pub use ptsm_io as io;
 pub use ptsm_report as pages;
 pub use ptsm_signal as signal;
 
+mod decoders;
 mod demo;
 mod device;
 mod doctor;
@@ -228,6 +229,7 @@ mod verbs;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use data::simulate::{Cohort, SimulatedTask};
+pub use decoders::{DecoderList, list_decoders};
 pub use demo::{DemoReport, demo};
 pub use device::{DeviceChoice, OpenedDevice, open_device};
 pub use doctor::{CacheState, FoundDataSet, GpuState, SystemReport, inspect_system};
