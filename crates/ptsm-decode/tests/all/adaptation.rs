@@ -1,11 +1,12 @@
-//! Adaptation to subjects who differ from those trained on: with a few labels, and with none.
+//! Adaptation to subjects, with a few labels and with none: what is stored, what may be seen, what is refused. Whom it helps is in
+//! `known_differences`.
 
 use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::recentring::Recentring;
 use ptsm_decode::registry::{METHODS, find};
 use ptsm_decode::{Adaptation, AdaptationWay, FittedDecoder, NoWatch, calibration_split};
 use ptsm_engine::Cpu;
-use ptsm_signal::{Subset, TargetAccess, Trials};
+use ptsm_signal::{TargetAccess, Trials};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
@@ -14,41 +15,20 @@ use super::fitting::*;
 
 const EACH: u32 = 60;
 
-/// How subjects differ from each other.
-#[derive(Clone, Copy)]
-enum Difference {
-    Nothing,
-    /// One side of the head is louder, in each subject by an amount of their own: decisions are shifted.
-    Sides,
-    /// In every second subject the hands are exchanged.
-    Hands,
-}
-
-/// Subjects whose classes are told by the rhythms over both hand areas alone.
-fn subjects(n: u32, difference: Difference, seed: u64) -> Trials {
+/// Subjects whose classes are told by the rhythms over both hand areas alone. One side of the head is louder, in each subject by an amount of
+/// their own: decisions are shifted.
+fn subjects(n: u32, seed: u64) -> Trials {
     let trials = cohort(n, EACH, 0.3, seed);
     let mut x = trials.to_vec();
     let mut rng = ChaCha8Rng::seed_from_u64(seed + 1);
     let sides: Vec<f32> =
         (0..n).map(|i| if i % 2 == 0 { 0.3 } else { -0.3 } * rng.random_range(0.7..1.3)).collect();
     for (signal, info) in x.chunks_exact_mut(7 * 128).zip(trials.info()) {
-        let subject = info.subject.0 as usize - 1;
+        let side = sides[info.subject.0 as usize - 1];
         // The wave in the middle tells the classes, too.
         signal[128..256].iter_mut().for_each(|v| *v = rng.random_range(-1.0..1.0f32));
-        match difference {
-            Difference::Nothing => {}
-            Difference::Sides => {
-                signal[..128].iter_mut().for_each(|v| *v *= 1.0 + sides[subject]);
-                signal[256..384].iter_mut().for_each(|v| *v *= 1.0 - sides[subject]);
-            }
-            Difference::Hands if subject.is_multiple_of(2) => {
-                let left = signal[..128].to_vec();
-                let right = signal[256..384].to_vec();
-                signal[..128].copy_from_slice(&right);
-                signal[256..384].copy_from_slice(&left);
-            }
-            Difference::Hands => {}
-        }
+        signal[..128].iter_mut().for_each(|v| *v *= 1.0 + side);
+        signal[256..384].iter_mut().for_each(|v| *v *= 1.0 - side);
     }
     Trials::new(trials.layout().clone(), x, trials.info().to_vec()).unwrap()
 }
@@ -56,52 +36,15 @@ fn subjects(n: u32, difference: Difference, seed: u64) -> Trials {
 fn trained(model: &str, trials: &Trials, more: Value) -> Box<dyn FittedDecoder> {
     let method = find(model).unwrap();
     let mut changes = changes(method, 25);
-    if method.takes_common_recipe() {
-        // 25 epochs are enough by this one.
-        changes["recipe"] = json!("common");
-    }
     changes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let mut fits = fit_with(&changes, method, trials, set(1..=7), &[1], None, &mut NoWatch).unwrap();
     fits.remove(0).fitted
 }
 
-fn right(fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> f64 {
-    let p = fitted.probabilities(trials).unwrap();
-    let right = p.chunks(2).zip(trials.labels()).filter(|(p, l)| (p[1] > p[0]) == (*l == 1)).count();
-    right as f64 / trials.len() as f64
-}
-
-/// Mean accuracy over unseen subjects on their later trials, before and after adaptation with some shots.
-fn few_shot(fitted: &dyn FittedDecoder, trials: &Trials, shots: usize, how: &Adaptation) -> [f64; 2] {
-    let unseen: Vec<_> = trials.subjects().into_iter().filter(|subject| subject.0 >= 10).collect();
-    let mut mean = [0.0; 2];
-    for &subject in &unseen {
-        let own = trials.of(&[subject].into());
-        let (first, later) = calibration_split(&own, shots).unwrap();
-        let adapted = fitted.adapt(&first, how).unwrap();
-        mean[0] += right(fitted, &later) / unseen.len() as f64;
-        mean[1] += right(&*adapted.fitted, &later) / unseen.len() as f64;
-    }
-    mean
-}
-
-#[test]
-fn the_head_gains_where_subjects_differ_and_loses_nothing_where_they_do_not() {
-    for (difference, shots, least) in
-        [(Difference::Sides, 10, 0.05), (Difference::Hands, 15, 0.1), (Difference::Nothing, 10, -0.01)]
-    {
-        let trials = subjects(21, difference, 3);
-        let fitted = trained("shallowconvnet", &trials, json!({}));
-        let [before, after] = few_shot(&*fitted, &trials, shots, &Adaptation::default());
-        let prior = fitted.head_prior().unwrap();
-        assert!(after - before >= least, "{before} -> {after} with {prior:?}");
-    }
-}
-
 /// What is adapted decodes the same when it is read back, one trial at a time, and is not adapted again.
 #[test]
 fn an_adapted_head_is_a_part_of_the_decoder() {
-    let trials = subjects(12, Difference::Sides, 5);
+    let trials = subjects(12, 5);
     let fitted = trained("shallowconvnet", &trials, json!({}));
     let (first, later) = calibration_split(&trials.of(&set([10])), 10).unwrap();
     let adapted = fitted.adapt(&first, &Adaptation::default()).unwrap();
@@ -126,7 +69,7 @@ fn an_adapted_head_is_a_part_of_the_decoder() {
 /// Without a prior, adaptation of everything moves away from where it began; a strong prior keeps it.
 #[test]
 fn a_prior_keeps_what_is_tuned_near_its_source() {
-    let trials = subjects(12, Difference::Sides, 6);
+    let trials = subjects(12, 6);
     let fitted = trained("shallowconvnet", &trials, json!({}));
     let (first, later) = calibration_split(&trials.of(&set([10])), 5).unwrap();
     let before = fitted.probabilities(&later).unwrap();
@@ -143,60 +86,10 @@ fn a_prior_keeps_what_is_tuned_near_its_source() {
     }
 }
 
-fn recentred(fitted: &dyn FittedDecoder, trials: &Trials, access: TargetAccess) -> f64 {
-    let unseen: Vec<_> = trials.subjects().into_iter().filter(|subject| subject.0 >= 10).collect();
-    let of = |subject| {
-        let own = trials.of(&[subject].into());
-        let adapted = fitted.with_target_access(&own, access).unwrap();
-        right(adapted.as_deref().unwrap_or(fitted), &own)
-    };
-    unseen.iter().map(|&subject| of(subject)).sum::<f64>() / unseen.len() as f64
-}
-
-#[test]
-fn recentring_helps_shifted_subjects_by_all_trials_and_as_a_stream() {
-    let trials = subjects(21, Difference::Sides, 3);
-    let plain = recentred(&*trained("shallowconvnet", &trials, json!({})), &trials, TargetAccess::Nothing);
-    let whole = trained("shallowconvnet", &trials, json!({ "recentring": "whole" }));
-    let whole = recentred(&*whole, &trials, TargetAccess::WHOLE);
-    let stream = trained("shallowconvnet", &trials, json!({ "recentring": "stream" }));
-    let stream = recentred(&*stream, &trials, TargetAccess::Stream);
-    assert!(whole > plain + 0.05 && stream > plain + 0.03, "{plain} {whole} {stream}");
-    // Where nothing is shifted it costs next to nothing.
-    let trials = subjects(21, Difference::Nothing, 3);
-    let plain = recentred(&*trained("shallowconvnet", &trials, json!({})), &trials, TargetAccess::Nothing);
-    let whole = trained("shallowconvnet", &trials, json!({ "recentring": "whole" }));
-    let whole = recentred(&*whole, &trials, TargetAccess::WHOLE);
-    assert!(whole > plain - 0.01, "{plain} {whole}");
-}
-
-/// Of 70 trials in 100 of one class: the right frequencies help shifted subjects, equal ones help less.
-#[test]
-fn frequencies_are_what_is_declared() {
-    let all = subjects(21, Difference::Sides, 8);
-    // In unseen subjects 30 of one class and 13 of the other.
-    let mut counts = std::collections::BTreeMap::new();
-    let rows: Vec<usize> = (0..all.len())
-        .filter(|&i| {
-            let info = all.info()[i];
-            let n: &mut usize = counts.entry((info.subject, info.label)).or_default();
-            *n += 1;
-            info.subject.0 < 10 || info.label == 0 || *n <= 13
-        })
-        .collect();
-    let part = all.all().at(&rows);
-    let trials = part.with_samples(part.signals().flatten().copied().collect()).unwrap();
-    let of = |more: Value, access| recentred(&*trained("shallowconvnet", &trials, more), &trials, access);
-    let plain = of(json!({}), TargetAccess::Nothing);
-    let declared = of(json!({ "recentring": "whole", "frequencies": [0.7, 0.3] }), TargetAccess::WHOLE);
-    let equal = of(json!({ "recentring": "whole" }), TargetAccess::WHOLE);
-    assert!(declared > plain + 0.04 && declared > equal, "{plain} {declared} {equal}");
-}
-
 /// As a stream, what is said of a trial does not depend on later ones; and both forms are what their settings say when they are read back.
 #[test]
 fn a_stream_sees_nothing_that_is_to_come() {
-    let trials = subjects(12, Difference::Sides, 9);
+    let trials = subjects(12, 9);
     let own = trials.of(&set([10]));
     let fitted = trained("shallowconvnet", &trials, json!({ "recentring": "stream" }));
     let p = fitted.probabilities(&own).unwrap();
