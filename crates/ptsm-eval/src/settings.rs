@@ -348,6 +348,13 @@ pub fn value(key: &str, text: &str) -> Result<Value> {
 
 fn insert(changes: &mut Map<String, Value>, key: &str, value: Value) {
     match key.split_once('.') {
+        // An empty table says that a part is wanted with its defaults, and takes nothing away.
+        None if value.as_object().is_some_and(Map::is_empty) => {
+            let present = changes.entry(key).or_insert_with(|| Value::Object(Map::new()));
+            if !present.is_object() {
+                *present = value;
+            }
+        }
         None => {
             changes.insert(key.into(), value);
         }
@@ -366,12 +373,12 @@ fn insert(changes: &mut Map<String, Value>, key: &str, value: Value) {
     }
 }
 
-/// Every value that is no table, with its full key.
+/// Every value that is no table, or an empty one, with its full key.
 fn leaves(changes: &Map<String, Value>) -> Vec<(String, Value)> {
     changes
         .iter()
         .flat_map(|(key, value)| match value {
-            Value::Object(inner) => {
+            Value::Object(inner) if !inner.is_empty() => {
                 leaves(inner).into_iter().map(|(k, v)| (format!("{key}.{k}"), v)).collect()
             }
             other => vec![(key.clone(), other.clone())],
@@ -452,6 +459,21 @@ mod tests {
         assert_eq!(of(&changes(&["pipeline.band=none"])), None);
         let error = changes(&["pipeline.band=[40]"]).pipeline(&own, None).unwrap_err();
         assert!(error.to_string().contains("`pipeline.band`: 1 numbers are no two edges"), "{error}");
+    }
+
+    #[test]
+    fn an_empty_table_asks_for_a_part_with_its_defaults() {
+        let of = |tables: &[&str]| {
+            let tables: Vec<toml::Table> = tables.iter().map(|t| toml::from_str(t).unwrap()).collect();
+            let changes = SettingChanges::layered(&tables.iter().collect::<Vec<_>>()).unwrap();
+            changes.settings(find("ptsm").unwrap(), &layout()).unwrap()["network"]["power"].clone()
+        };
+        let durations = of(&["network.power = {}"]);
+        assert!(durations["filters"].as_u64() > Some(0), "{durations}");
+        assert_eq!(of(&["network.power = \"none\"", "network.power = {}"]), durations);
+        let given = of(&["network.power = { filters = 3 }", "network.power = {}"]);
+        assert_eq!(given["filters"], json!(3));
+        assert_eq!(changes(&["network.power={}"]).0, changes(&["network={ power={} }"]).0);
     }
 
     #[test]
