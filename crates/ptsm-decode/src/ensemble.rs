@@ -27,7 +27,7 @@ use serde_json::Value;
 use crate::calibration::LogitCalibration;
 use crate::decoder::{
     Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember, Fit, FitSink,
-    FittedDecoder, Job, OutputClass, Run, Sensitivity, Watch,
+    FittedDecoder, Job, OutputClass, Run, Sensitivity, TrainingData, Watch,
 };
 use crate::error::{Error, Result};
 use crate::probabilities::{log_sum_exp, softmax};
@@ -134,7 +134,7 @@ impl Decoder for Ensemble {
                 return Ok(());
             }
             let own = own.iter_mut().filter_map(Option::take).collect();
-            done(job, together(&jobs[job], own)?)
+            done(job, together(jobs[job].data, jobs[job].seed, own)?)
         })
     }
 
@@ -156,15 +156,15 @@ impl Decoder for Ensemble {
 }
 
 /// The fits of all members as one: their epochs one member after the other. Calibrated members make a calibrated ensemble.
-fn together(job: &Job<'_>, fits: Vec<Fit>) -> Result<Fit> {
+pub(crate) fn together(data: &TrainingData<'_>, seed: u64, fits: Vec<Fit>) -> Result<Fit> {
     let members = fits.iter().map(|fit| EnsembleMember { seed: fit.seed, best_epoch: fit.best_epoch });
     let members = members.collect();
     let history = fits.iter().flat_map(|fit| fit.history.clone()).collect();
     let mut fitted = FittedEnsemble::new(fits.into_iter().map(|fit| fit.fitted).collect())?;
     if fitted.members().all(|member| member.calibration().is_some()) {
-        fitted = fitted.calibrated(job.data.validation())?;
+        fitted = fitted.calibrated(data.validation())?;
     }
-    Ok(Fit { fitted: Box::new(fitted), seed: job.seed, history, best_epoch: None, members })
+    Ok(Fit { fitted: Arc::new(fitted), seed, history, best_epoch: None, members })
 }
 
 /// Fitted decoders that decode together.
@@ -178,12 +178,12 @@ pub struct FittedEnsemble {
 
 impl FittedEnsemble {
     /// Of decoders for the same trials, not calibrated.
-    pub fn new(members: Vec<Box<dyn FittedDecoder>>) -> Result<FittedEnsemble> {
+    pub fn new(members: Vec<Arc<dyn FittedDecoder>>) -> Result<FittedEnsemble> {
         let Some(first) = members.first() else {
             return Err(Error::Configuration("an ensemble needs at least 1 member, got 0".into()));
         };
         members.iter().try_for_each(|member| first.layout().expect(member.layout()))?;
-        Ok(FittedEnsemble { members: members.into_iter().map(Arc::from).collect(), log_temperature: None })
+        Ok(FittedEnsemble { members, log_temperature: None })
     }
 
     /// The same as sure as it should be for subjects that no member was trained on: with a temperature of its own. As it is where there
@@ -201,6 +201,7 @@ impl FittedEnsemble {
     /// Other members at the same temperature. Members that were adapted to a subject, each by itself, are still averaged, and still less
     /// certain together than each of them.
     fn with_members(&self, members: Vec<Box<dyn FittedDecoder>>) -> Result<FittedEnsemble> {
+        let members = members.into_iter().map(Arc::from).collect();
         Ok(FittedEnsemble { log_temperature: self.log_temperature, ..FittedEnsemble::new(members)? })
     }
 
@@ -212,7 +213,8 @@ impl FittedEnsemble {
         member: impl Fn(&[u8]) -> Result<Box<dyn FittedDecoder>>,
     ) -> Result<FittedEnsemble> {
         let (parts, log_temperature) = file_parts(path, bytes, members)?;
-        let load = |(i, part): (usize, &Vec<u8>)| member(part).map_err(|e| of_member(e, i, members));
+        let load =
+            |(i, part): (usize, &Vec<u8>)| member(part).map(Arc::from).map_err(|e| of_member(e, i, members));
         let members = FittedEnsemble::new(parts.iter().enumerate().map(load).collect::<Result<_>>()?)?;
         Ok(FittedEnsemble { log_temperature, ..members })
     }

@@ -44,6 +44,7 @@ pub mod acon;
 pub mod augment;
 mod calibration;
 pub mod classic;
+mod composition;
 pub mod cslp_ae;
 pub mod csp_lda;
 pub mod dann;
@@ -81,6 +82,7 @@ pub mod tsmnet;
 pub mod xdawn_ts;
 
 pub use calibration::LogitCalibration;
+pub use composition::Composition;
 pub use decoder::{
     Adaptation, AdaptationGuard, AdaptationWay, AdaptedDecoder, Decoder, DecoderOutput, EnsembleMember,
     EpochRecord, Fit, FitSink, FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity,

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::classic::decoder::{Classic, FittedClassic};
 use crate::classic::matrices::Matrices;
+use crate::composition::Composition;
 use crate::decoder::{AdaptationWay, Decoder, FittedDecoder};
 use crate::deep::{FittedNetwork, FittedNorms, NormRecipe};
 use crate::distillation::{self, Distillation, Distilled};
@@ -260,6 +261,13 @@ impl Method {
         recipe.network.refuses_teacher().map_or(Ok(()), |reason| Err(self.not_distilled(reason)))
     }
 
+    /// How the decoder with these settings is made of fits of another, and the settings of that one.
+    pub fn composition(&self, settings: &Value) -> Result<(Composition, Value)> {
+        let (recentring, settings) = recentring::take(settings.clone())?;
+        let (members, settings) = self.members(settings)?;
+        Ok((Composition { members, recentring }, settings))
+    }
+
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
         let (recentring, settings) = recentring::take(settings)?;
@@ -317,7 +325,7 @@ impl Method {
         let (recentring, settings) = recentring::take(file.settings.clone())?;
         let fitted = self.load_members(&ModelFile { settings: &settings, ..*file }, device)?;
         Ok(match recentring {
-            Some(recentring) => Box::new(FittedRecentred::new(fitted, recentring)?),
+            Some(recentring) => Box::new(FittedRecentred::new(fitted.into(), recentring)?),
             None => fitted,
         })
     }

@@ -209,10 +209,7 @@ impl Decoder for Recentred {
         watch: &mut dyn Watch,
         done: &mut FitSink<'_>,
     ) -> Result<()> {
-        self.inner.fit(jobs, run, watch, &mut |job, fit| {
-            let fitted = FittedRecentred::new(fit.fitted, self.recentring.clone())?;
-            done(job, Fit { fitted: Box::new(fitted), ..fit })
-        })
+        self.inner.fit(jobs, run, watch, &mut |job, fit| done(job, recentred(fit, &self.recentring)?))
     }
 
     fn learns_from_target(&self) -> bool {
@@ -233,6 +230,12 @@ impl Decoder for Recentred {
     }
 }
 
+/// The same fit with recentred logits.
+pub(crate) fn recentred(fit: Fit, recentring: &Recentring) -> Result<Fit> {
+    let fitted = FittedRecentred::new(fit.fitted, recentring.clone())?;
+    Ok(Fit { fitted: Arc::new(fitted), ..fit })
+}
+
 /// A fitted decoder whose logits are recentred.
 #[derive(Clone)]
 pub(crate) struct FittedRecentred {
@@ -244,9 +247,9 @@ pub(crate) struct FittedRecentred {
 }
 
 impl FittedRecentred {
-    pub(crate) fn new(inner: Box<dyn FittedDecoder>, recentring: Recentring) -> Result<FittedRecentred> {
+    pub(crate) fn new(inner: Arc<dyn FittedDecoder>, recentring: Recentring) -> Result<FittedRecentred> {
         let frequencies = recentring.frequencies(inner.layout().classes.len())?;
-        Ok(FittedRecentred { inner: inner.into(), recentring, frequencies, sessions: BTreeMap::new() })
+        Ok(FittedRecentred { inner, recentring, frequencies, sessions: BTreeMap::new() })
     }
 
     /// Log-probabilities of the decoder that is recentred, `[n, K]`.

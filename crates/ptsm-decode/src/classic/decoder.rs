@@ -1,6 +1,7 @@
 //! What all classic decoders have in common as decoders: settings, fitted parameters, a file.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use nalgebra::DMatrix;
 use ptsm_engine::Device;
@@ -107,7 +108,7 @@ impl<C: Classic> Decoder for C {
                     device: run.device.clone(),
                 },
             };
-            let own = Box::new(fitted.clone());
+            let own = Arc::new(fitted.clone());
             last = Some((job.data, fitted));
             done(i, Fit { fitted: own, seed: job.seed, history: vec![], best_epoch: None, members: vec![] })?;
         }

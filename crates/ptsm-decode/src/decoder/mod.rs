@@ -5,6 +5,7 @@ mod sensitivity;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ptsm_engine::{Device, replace};
 use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
@@ -276,10 +277,11 @@ pub struct Run<'a> {
     pub identity: &'a str,
 }
 
-/// One decoder fitted, and how that went.
+/// One decoder fitted, and how that went. Several decoders can be made of one fit ([`Composition`](crate::Composition)).
+#[derive(Clone)]
 pub struct Fit {
     /// The decoder.
-    pub fitted: Box<dyn FittedDecoder>,
+    pub fitted: Arc<dyn FittedDecoder>,
     /// The seed it was fitted with.
     pub seed: u64,
     /// Every epoch in order; none for decoders without.
@@ -375,7 +377,7 @@ mod tests {
             done: &mut FitSink<'_>,
         ) -> Result<()> {
             (1..jobs.len()).try_for_each(|i| {
-                let fitted = Box::new(Coin(jobs[i].data.train().layout().clone()));
+                let fitted = Arc::new(Coin(jobs[i].data.train().layout().clone()));
                 done(
                     i,
                     Fit { fitted, seed: jobs[i].seed, history: vec![], best_epoch: None, members: vec![] },

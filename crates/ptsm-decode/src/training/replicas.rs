@@ -1,5 +1,7 @@
 //! What a model has to do so that the common trainer can train it.
 
+use std::sync::Arc;
+
 use super::Score;
 use super::checkpoint::{CheckpointFile, Snapshot};
 use crate::decoder::{EpochRecord, Fit, FittedDecoder, Job};
@@ -90,7 +92,7 @@ impl<M> TrainedReplica<M> {
         fitted: impl FnOnce(M) -> Result<F>,
     ) -> Result<Fit> {
         Ok(Fit {
-            fitted: Box::new(fitted(self.model)?),
+            fitted: Arc::new(fitted(self.model)?),
             seed: self.seed,
             history: self.history,
             best_epoch: Some(self.best_epoch),

@@ -1,6 +1,8 @@
 //! Adaptation to subjects, with a few labels and with none: what is stored, what may be seen, what is refused. Whom it helps is in
 //! `known_differences`.
 
+use std::sync::Arc;
+
 use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::recentring::Recentring;
 use ptsm_decode::registry::{METHODS, find};
@@ -33,7 +35,7 @@ fn subjects(n: u32, seed: u64) -> Trials {
     Trials::new(trials.layout().clone(), x, trials.info().to_vec()).unwrap()
 }
 
-fn trained(model: &str, trials: &Trials, more: Value) -> Box<dyn FittedDecoder> {
+fn trained(model: &str, trials: &Trials, more: Value) -> Arc<dyn FittedDecoder> {
     let method = find(model).unwrap();
     let mut changes = changes(method, 25);
     changes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -1,6 +1,7 @@
 //! Ensembles: what their members say together, their files, and that they go on where they were stopped.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ptsm_decode::ensemble::{self, Ensemble, FittedEnsemble, member_seed};
 use ptsm_decode::file;
@@ -370,7 +371,7 @@ fn everything_else_is_done_to_each_member_or_refused() {
     assert!(error.contains("ensemble") && error.contains("--ensemble"), "{error}");
 
     let (calibration, later) = ptsm_decode::calibration_split(&own, 2).unwrap();
-    let single: Vec<Box<dyn FittedDecoder>> = fit(method, &trials, set(1..=7), &[1, member_seed(1, 1)], 2)
+    let single: Vec<Arc<dyn FittedDecoder>> = fit(method, &trials, set(1..=7), &[1, member_seed(1, 1)], 2)
         .into_iter()
         .map(|fit| fit.fitted)
         .collect();

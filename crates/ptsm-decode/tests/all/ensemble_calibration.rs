@@ -1,6 +1,7 @@
 //! The temperature of ensembles: what it is good for, where it stands, and where there is none.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ptsm_decode::ensemble::{Ensemble, FittedEnsemble};
 use ptsm_decode::file;
@@ -34,7 +35,7 @@ struct Noisy {
 impl Decoder for Noisy {
     fn fit(&self, jobs: &[Job<'_>], _: &Run<'_>, _: &mut dyn Watch, done: &mut FitSink<'_>) -> Result<()> {
         jobs.iter().enumerate().try_for_each(|(i, job)| {
-            let fitted = Box::new(Noisy { seed: job.seed, ..self.clone() });
+            let fitted = Arc::new(Noisy { seed: job.seed, ..self.clone() });
             done(i, Fit { fitted, seed: job.seed, history: vec![], best_epoch: None, members: vec![] })
         })
     }
@@ -187,7 +188,7 @@ fn files_keep_the_temperature_and_those_without_load() {
     let randomised = again.with_random_parameters(1).unwrap().unwrap();
     assert_eq!(randomised.calibration(), again.calibration());
     // An ensemble that is put together by hand has none until it is asked for.
-    let by_hand = FittedEnsemble::new(vec![again]).unwrap();
+    let by_hand = FittedEnsemble::new(vec![again.into()]).unwrap();
     assert_eq!(by_hand.calibration(), None);
     let by_hand = by_hand.calibrated(&trials.of(&set([8, 9]))).unwrap();
     assert!(by_hand.calibration().is_some());

@@ -1,5 +1,7 @@
 //! What must hold of adaptation where it is known in what subjects differ: over unseen subjects, each compared with the decoder as it was.
 
+use std::sync::Arc;
+
 use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, FittedDecoder, NoWatch, calibration_split};
 use ptsm_signal::{SubjectId, Subset, TargetAccess, Trial, Trials};
@@ -67,7 +69,7 @@ fn subjects(differences: Differences, seed: u64) -> Trials {
     Trials::new(layout, x, info).unwrap()
 }
 
-fn trained(model: &str, trials: &Trials, more: Value) -> Box<dyn FittedDecoder> {
+fn trained(model: &str, trials: &Trials, more: Value) -> Arc<dyn FittedDecoder> {
     let method = find(model).unwrap();
     let mut changes = changes(method, 15);
     changes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

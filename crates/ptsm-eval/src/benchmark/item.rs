@@ -184,6 +184,9 @@ pub struct FitOutcome {
     pub elapsed_s: f64,
     /// How many fits were done together.
     pub together: usize,
+    /// How many of those it is made of: of an ensemble as many as it has members. Outcomes of earlier versions count an ensemble as one.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub made_of: usize,
     /// Trials that were trained on, without those of validation.
     pub trials: usize,
     /// How many of them are source-only.
@@ -216,6 +219,14 @@ impl ValidationScore {
             log_loss: mean(|record| record.scores.log_loss),
         }
     }
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(n: &usize) -> bool {
+    *n == 1
 }
 
 fn is_zero(n: &usize) -> bool {

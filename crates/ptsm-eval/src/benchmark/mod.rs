@@ -3,6 +3,7 @@
 
 mod item;
 mod reading;
+mod shared;
 mod stage;
 mod work;
 
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, Decoder, Fit, Job, Run, TrainingData, Watch};
+use ptsm_decode::{Adaptation, Decoder, Fit, Run, TrainingData, Watch};
 use ptsm_engine::Device;
 use ptsm_signal::SubjectId;
 
@@ -22,6 +23,9 @@ use crate::score::{RecordContext, learning_curve, score, score_into, unadapted};
 use crate::splits::Units;
 
 pub use item::{FitItem, FitOutcome, FitScores, ValidationScore};
+use shared::FitJobs;
+pub(crate) use shared::SharedFits;
+
 pub use reading::{FeatureFindings, FeatureReader, FoldFeatureFindings};
 pub use stage::{DecoderEntry, Division, Stage, StageTrials, TrainingSubjects};
 pub use work::{CollectedFit, CollectedResults, FitFailure, FitStatus, WorkList, WorkMarker};
@@ -66,38 +70,41 @@ pub(crate) fn display_name(model: &str, variant: Option<&str>) -> String {
     }
 }
 
-/// What leads to the records of some fits of one entry.
+/// What leads to the records of some items that are made of the same fits.
 struct Group<'a> {
-    entry: &'a DecoderEntry,
+    shared: &'a SharedFits,
     decoder: &'a dyn Decoder,
     training_data: &'a BTreeMap<usize, TrainingData<'a>>,
     tested: &'a [Units],
 }
 
 impl Benchmark<'_> {
-    /// Does those of the wanted fits that have no scores yet. All folds and seeds of a decoder are handed to it at once; how many train
-    /// together is its affair and the device's. A fit that fails is written down as such and does not end the others.
+    /// Does those of the wanted items that have no scores yet. All folds and seeds of a decoder are handed to it at once; how many train
+    /// together is its affair and the device's. What several items are made of is fitted once. An item that fails is written down as such and
+    /// does not end the others.
     pub fn run(&self, selected: &dyn Fn(&FitItem) -> bool, observer: &mut dyn Observer) -> Result<()> {
         let folds = self.stage.folds(self.sets)?;
         let items = self.stage.items(self.sets)?;
-        for (i, entry) in self.stage.entries.iter().enumerate() {
-            let method = find(&entry.model)?;
-            let decoder = method.build(entry.settings.clone())?;
+        let all = self.stage.shared_fits()?;
+        for (i, shared) in all.iter().enumerate() {
+            let decoder = find(&shared.model)?.build(shared.settings.clone())?;
             let folds = self.stage.given_to(&*decoder, &folds);
             for (trained_on, tested) in self.stage.tested_by() {
-                let own = items.iter().filter(|item| item.entry == i && item.trained_on == trained_on);
-                let left: Vec<&FitItem> =
+                let own = items.iter().filter(|item| shared.has(item) && item.trained_on == trained_on);
+                let mut left: Vec<&FitItem> =
                     own.filter(|item| selected(item) && !item.is_scored(self.folder)).collect();
                 if left.is_empty() {
                     continue;
                 }
-                observer.begins(&entry.display_name(), left.len(), (i, self.stage.entries.len()));
+                FitJobs::order(&mut left, shared);
                 // A transductive decoder also gets the unlabelled trials of the test subjects.
                 let with_target = decoder.learns_from_target();
                 let training_data =
                     self.stage.training_data(&folds, self.sets, &trained_on, &tested, with_target)?;
                 let group =
-                    Group { entry, decoder: &*decoder, training_data: &training_data, tested: &tested };
+                    Group { shared, decoder: &*decoder, training_data: &training_data, tested: &tested };
+                let fits = self.jobs(&group, &left).jobs.len();
+                observer.begins(&shared.display_name(self.stage), fits, (i, all.len()));
                 let _working = WorkMarker::at(self.folder, &left)?;
                 self.group(&group, &left, observer)?;
             }
@@ -117,43 +124,47 @@ impl Benchmark<'_> {
                     Err(own) => error = own_fault(own)?,
                 }
             }
-            observer.failed(&group.entry.display_name(), item, &error.to_string());
+            observer.failed(&self.entry(item).display_name(), item, &error.to_string());
             let scores = FitScores::Failed { error: error.to_string(), hint: error.hint() };
-            self.outcome(group, item, scores, (Instant::now(), 1)).write(item, self.folder)?;
+            let made_of = group.shared.seeds(item).len();
+            self.outcome(group, item, scores, (Instant::now(), made_of)).write(item, self.folder)?;
         }
         Ok(())
     }
 
-    /// Fits, and writes down what comes of each as soon as it is known.
+    fn entry(&self, item: &FitItem) -> &DecoderEntry {
+        &self.stage.entries[item.entry]
+    }
+
+    fn jobs<'a>(&self, group: &Group<'a>, items: &[&FitItem]) -> FitJobs<'a> {
+        FitJobs::of(items, group.shared, (self.stage, self.folder), group.training_data)
+    }
+
+    /// Fits, and writes down what comes of each item as soon as all that it is made of is there.
     fn together(&self, group: &Group<'_>, items: &[&FitItem], observer: &mut dyn Observer) -> Result<()> {
         item::make_room(self.folder)?;
-        let job = |item: &&FitItem| Job {
-            data: &group.training_data[&item.fold],
-            seed: item.seed,
-            checkpoint: Some(item.checkpoint(self.folder)),
-        };
-        let jobs: Vec<Job<'_>> = items.iter().map(job).collect();
+        let FitJobs { jobs, of_item, items: of_job } = self.jobs(group, items);
         let run = Run { device: self.device, identity: &self.stage.fingerprint };
         let began = Instant::now();
         let mut failed = None;
+        let mut fits: Vec<Option<Fit>> = vec![None; jobs.len()];
+        let mut waiting: Vec<usize> = of_job.iter().map(Vec::len).collect();
         let fitted = group.decoder.fit(&jobs, &run, observer, &mut |job, fit| {
-            let item = items[job];
-            let written = self.records(group, item, &fit).and_then(|(records, decisions)| {
-                let scores = FitScores::Scored { records };
-                let outcome = FitOutcome {
-                    decisions: Some(decisions),
-                    validation: self.validation(group, item, &fit)?,
-                    features: self.features(group, item, &fit)?,
-                    ..self.outcome(group, item, scores, (began, items.len()))
-                };
-                outcome.write(item, self.folder)
-            });
-            // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
-            let _ = written.as_ref().map(|()| item.remove_checkpoints(self.folder, &group.entry.settings));
-            written.map_err(|error| {
-                failed = Some(error);
-                ptsm_decode::Error::Stopped
-            })
+            fits[job] = Some(fit);
+            for &i in &of_job[job] {
+                let Some(own) = of_item[i].iter().map(|&job| fits[job].clone()).collect() else { continue };
+                self.write(group, items[i], own, (began, jobs.len())).map_err(|error| {
+                    failed = Some(error);
+                    ptsm_decode::Error::Stopped
+                })?;
+                for &job in &of_item[i] {
+                    waiting[job] -= 1;
+                    if waiting[job] == 0 {
+                        fits[job] = None;
+                    }
+                }
+            }
+            Ok(())
         });
         match failed {
             Some(error) => Err(error),
@@ -161,14 +172,41 @@ impl Benchmark<'_> {
         }
     }
 
+    /// Makes an item of its fits and writes down what comes of it.
+    fn write(
+        &self,
+        group: &Group<'_>,
+        item: &FitItem,
+        fits: Vec<Fit>,
+        (began, together): (Instant, usize),
+    ) -> Result<()> {
+        let fit = group.shared.compositions[&item.entry].compose(
+            &group.training_data[&item.fold],
+            item.seed,
+            fits,
+        )?;
+        let (records, decisions) = self.records(group, item, &fit)?;
+        let outcome = FitOutcome {
+            decisions: Some(decisions),
+            validation: self.validation(group, item, &fit)?,
+            features: self.features(group, item, &fit)?,
+            ..self.outcome(group, item, FitScores::Scored { records }, (began, together))
+        };
+        outcome.write(item, self.folder)?;
+        // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
+        item.remove_checkpoints(self.folder, &self.entry(item).settings);
+        Ok(())
+    }
+
     /// What the records of a fit have in common.
-    fn context(&self, group: &Group<'_>, item: &FitItem, tested: &Units) -> Result<RecordContext> {
-        let shown = find(&group.entry.model)?.target_access_with(&group.entry.settings)?;
+    fn context(&self, item: &FitItem, tested: &Units) -> Result<RecordContext> {
+        let entry = self.entry(item);
+        let shown = find(&entry.model)?.target_access_with(&entry.settings)?;
         let units = |units: &Units| (!units.is_all()).then(|| units.clone());
         Ok(RecordContext {
             data: self.stage.data.clone(),
-            model: group.entry.model.clone(),
-            variant: group.entry.variant.clone(),
+            model: entry.model.clone(),
+            variant: entry.variant.clone(),
             protocol: self.stage.division.name(),
             trained_on: units(&item.trained_on),
             tested: units(tested),
@@ -186,18 +224,19 @@ impl Benchmark<'_> {
         if validation.is_empty() {
             return Ok(None);
         }
-        let context = self.context(group, item, &Units::default())?;
+        let context = self.context(item, &Units::default())?;
         Ok(Some(ValidationScore::of(&score(&*fit.fitted, validation, &context)?)))
     }
 
     /// Every subject's scores on every part that is tested, and after few-shot adaptation. Beside them the decisions before that, by their
     /// probability.
     fn records(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<(Vec<Record>, DecisionBins)> {
-        let (method, settings) = (find(&group.entry.model)?, &group.entry.settings);
+        let DecoderEntry { model, settings, .. } = self.entry(item);
+        let method = find(model)?;
         let subjects = self.sets.tested().of(&item.test);
         let (mut records, mut decisions) = (vec![], DecisionBins::default());
         for tested in group.tested {
-            let context = self.context(group, item, tested)?;
+            let context = self.context(item, tested)?;
             let trials = subjects.only(|t| tested.contains(t));
             if trials.subjects() != item.test {
                 return Err(stage::nothing_of(tested, "test subjects"));
@@ -256,6 +295,7 @@ impl Benchmark<'_> {
             features: None,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,
+            made_of: group.shared.seeds(item).len(),
             trials: train.len(),
             source_only: self.sets.source_only.map_or(0, |further| further.count(train)),
             made_by: format!("ptsm {}, {}", env!("CARGO_PKG_VERSION"), self.device),

@@ -72,6 +72,8 @@ pub struct CollectedFit {
     pub elapsed_s: f64,
     /// How many fits were done together.
     pub together: usize,
+    /// How many of those it is made of.
+    pub made_of: usize,
     /// Trials that were trained on, without those of validation.
     pub trials: usize,
     /// How many of them are source-only.
@@ -166,6 +168,7 @@ impl WorkList {
                 validation: outcome.validation,
                 elapsed_s: outcome.elapsed_s,
                 together: outcome.together,
+                made_of: outcome.made_of,
                 trials: outcome.trials,
                 source_only: outcome.source_only,
                 made_by: outcome.made_by,

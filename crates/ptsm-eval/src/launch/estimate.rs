@@ -1,5 +1,6 @@
 //! What would be done, and about how long it would take.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -87,21 +88,35 @@ pub(super) fn of(
     for stage in 0..work.stages.len() {
         let ready = work.prepare(stage, env)?;
         let left = work.left(stage, folder);
-        for (i, entry) in ready.stage.entries.iter().enumerate() {
-            let fits = work.list.stages[stage].1.iter().filter(|item| item.entry == i).count();
-            let own: Vec<&&FitItem> = left.iter().filter(|item| item.entry == i).collect();
-            let time = match own.first() {
-                None => Some(Duration::ZERO),
-                Some(first) => measure(&ready, first, reader, env)?
-                    .map(|one| one.mul_f64(own.len() as f64 / jobs as f64)),
+        let mut of_stage = BTreeMap::new();
+        for shared in ready.stage.shared_fits()? {
+            // What the first of them are made of, the others need not fit again.
+            let mut known = BTreeSet::new();
+            let new = |item: &FitItem, known: &mut BTreeSet<_>| {
+                let fits = shared.seeds(item).into_iter();
+                fits.filter(|&seed| known.insert((item.trained_on.clone(), item.fold, seed))).count()
             };
+            let own = left.iter().filter(|item| shared.has(item));
+            let one = match own.min_by_key(|item| shared.seeds(item).len()) {
+                None => Some(Duration::ZERO),
+                Some(least) => measure(&ready, least, reader, env)?
+                    .map(|time| time.div_f64(shared.seeds(least).len() as f64)),
+            };
+            for &i in shared.compositions.keys() {
+                let own: Vec<&&FitItem> = left.iter().filter(|item| item.entry == i).collect();
+                let fits: usize = own.iter().map(|item| new(item, &mut known)).sum();
+                let time = one.map(|one| one.mul_f64(fits as f64 / jobs as f64));
+                of_stage.insert(i, (own.len(), time));
+            }
+        }
+        for (i, (left, time)) in of_stage {
             total = total.zip(time).map(|(a, b)| a + b);
             entries.push(EntryEstimate {
-                entry: entry.clone(),
+                entry: ready.stage.entries[i].clone(),
                 data: ready.stage.data.clone(),
                 protocol: ready.stage.division.name(),
-                fits,
-                left: own.len(),
+                fits: work.list.stages[stage].1.iter().filter(|item| item.entry == i).count(),
+                left,
                 time,
             });
         }

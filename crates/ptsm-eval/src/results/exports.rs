@@ -107,7 +107,7 @@ fn moabb(list: &WorkList, plan: &Plan, collected: &CollectedResults) -> Table {
                     let session = r.tested.as_ref().map_or("all".to_string(), |units| units.to_string());
                     let cell = cells.entry((r.trained_on.clone(), r.subject, session)).or_default();
                     cell.score += score;
-                    cell.time += fit.elapsed_s / fit.together as f64;
+                    cell.time += fit.elapsed_s * fit.made_of as f64 / fit.together as f64;
                     cell.samples = fit.trials;
                     cell.seeds += 1;
                 }

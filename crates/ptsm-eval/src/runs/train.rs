@@ -402,7 +402,7 @@ fn finished(folder: &Folder, seeds: &[u64], env: &Env) -> Option<Vec<Fit>> {
             true => of(seed).collect(),
             false => members.iter().flat_map(|member| of(member.seed)).collect(),
         };
-        Some(Fit { seed, fitted, history, best_epoch, members })
+        Some(Fit { seed, fitted: fitted.into(), history, best_epoch, members })
     };
     seeds.iter().map(fit).collect()
 }
