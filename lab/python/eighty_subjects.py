@@ -5,7 +5,7 @@ cue, 64 channels, 0.5-45 Hz (Butterworth of order 4, forwards and backwards), 10
     ptsm data export --data physionet-mi --root recordings/physionet-mi --with pipeline=broadband --subjects 1-40 \
         --set pipeline.scaling=none --out S001-S040.npz
     python lab/python/eighty_subjects.py S001-S040.npz S041-S080.npz --out eighty.npz
-    ptsm benchmark benchmarks/physionet-mi-80-broadband.toml --root FOLDER_OF_EIGHTY_NPZ --out bench
+    ptsm benchmark benchmarks/physionet-mi-80.toml --root FOLDER_OF_EIGHTY_NPZ --out bench
 
 `--half` stores the values in half precision, in half the room: one part in 2000 of each value is lost, and `ptsm` reads it alike. Every
 array of one file must agree with that of the other: channels and their order, rate, window, classes. What was done to the epochs

@@ -186,13 +186,15 @@ impl FittedEnsemble {
         Ok(FittedEnsemble { members, log_temperature: None })
     }
 
-    /// The same as sure as it should be for subjects that no member was trained on: with a temperature of its own. As it is where there
-    /// are none.
+    /// The same as sure as it should be for subjects that no member was trained on: with a temperature of its own, fitted to what it says once
+    /// it has been adapted to them without labels, where its members do that. As it is where there are none.
     pub fn calibrated(self, validation: &Subset<'_>) -> Result<FittedEnsemble> {
         if validation.is_empty() {
             return Ok(self);
         }
-        let mean = self.mean_log_probabilities(validation)?;
+        let subjects = validation.unlabelled();
+        let adapted = self.each(|_, member| member.adapt_unlabelled(&subjects))?;
+        let mean = adapted.as_ref().unwrap_or(&self).mean_log_probabilities(validation)?;
         let classes = self.layout().classes.len();
         let found = LogitCalibration::fit_temperature(&mean, &validation.labels(), classes);
         Ok(FittedEnsemble { log_temperature: Some(found.temperature.ln() as f32), ..self })
@@ -245,10 +247,10 @@ impl FittedEnsemble {
     fn each(
         &self,
         of: impl Fn(usize, &dyn FittedDecoder) -> Result<Option<Box<dyn FittedDecoder>>>,
-    ) -> Result<Option<Box<dyn FittedDecoder>>> {
+    ) -> Result<Option<FittedEnsemble>> {
         let members = self.members.iter().enumerate().map(|(i, member)| of(i, &**member));
-        let Some(members) = members.collect::<Result<Option<Vec<_>>>>()? else { return Ok(None) };
-        Ok(Some(Box::new(self.with_members(members)?)))
+        let members = members.collect::<Result<Option<Vec<_>>>>()?;
+        members.map(|members| self.with_members(members)).transpose()
     }
 
     /// What the members say of one class for each trial, and its gradient: the means over members of the log-probability, divided by the
@@ -289,7 +291,7 @@ impl FittedDecoder for FittedEnsemble {
     }
 
     fn adapt_unlabelled(&self, subjects: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
-        self.each(|_, member| member.adapt_unlabelled(subjects))
+        Ok(self.each(|_, member| member.adapt_unlabelled(subjects))?.map(|all| Box::new(all) as _))
     }
 
     /// Of all members together.
@@ -386,7 +388,8 @@ impl FittedDecoder for FittedEnsemble {
     }
 
     fn with_random_parameters(&self, seed: u64) -> Result<Option<Box<dyn FittedDecoder>>> {
-        self.each(|i, member| member.with_random_parameters(member_seed(seed, i)))
+        let of = |i, member: &dyn FittedDecoder| member.with_random_parameters(member_seed(seed, i));
+        Ok(self.each(of)?.map(|all| Box::new(all) as _))
     }
 }
 
