@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -38,7 +39,7 @@ pub(crate) fn run() -> Result<()> {
         let adapted = fitted.with_target_access(trials, method.target_access)?;
         Ok(adapted.as_deref().unwrap_or(fitted).probabilities(trials)?)
     };
-    let learn = || -> Result<Box<dyn FittedDecoder>> {
+    let learn = || -> Result<Arc<dyn FittedDecoder>> {
         let mut fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
         Ok(fits.remove(0).fitted)
     };
