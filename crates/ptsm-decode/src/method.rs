@@ -166,17 +166,17 @@ impl Method {
         let (distillation, changes) = self.distillation(changes, members)?;
         not_both(&distillation, norms)?;
         let (recipe, changes) = self.recipe(changes)?;
-        let settings = merge(&recipe.over(self.defaults(layout)?)?, &changes)?;
-        if let Kind::Network { read, .. } = &self.form.0
-            && (distillation.is_some() || norms.is_some())
-        {
-            let recipe = read(settings.clone())?;
+        let mut settings = merge(&recipe.over(self.defaults(layout)?)?, &changes)?;
+        if let Kind::Network { read, .. } = &self.form.0 {
+            let recipe = read(settings)?;
             if distillation.is_some() {
                 self.check_teachable(&recipe)?;
             }
             if norms.is_some() && !NormRecipe::has_norms(&recipe, layout)? {
                 return Err(Error::NoBatchNorms { name: self.name.into() });
             }
+            // A part of which only some settings were named is spelled out: a model file is not to depend on later defaults.
+            settings = recipe.settings()?;
         }
         let settings = distillation::with(recipe.noted_in(settings), &distillation)?;
         let settings = norms::with(settings, norms);
