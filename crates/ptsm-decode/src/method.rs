@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::network::Architecture;
 use crate::norms::{self, NormTrials};
 use crate::recentring::{self, FittedRecentred, Recentred, Recentring};
-use crate::settings::{from_value, merge, to_value};
+use crate::settings::{adds_parts, from_value, merge, to_value};
 use crate::training::{Recipe, RecipeName};
 
 /// Refuses what nobody has thought through: a student whose norms adapt would be taught by teachers whose norms do not.
@@ -166,17 +166,24 @@ impl Method {
         let (distillation, changes) = self.distillation(changes, members)?;
         not_both(&distillation, norms)?;
         let (recipe, changes) = self.recipe(changes)?;
-        let mut settings = merge(&recipe.over(self.defaults(layout)?)?, &changes)?;
-        if let Kind::Network { read, .. } = &self.form.0 {
-            let recipe = read(settings)?;
+        let defaults = recipe.over(self.defaults(layout)?)?;
+        let mut settings = merge(&defaults, &changes)?;
+        if let Kind::Network { read, .. } = &self.form.0
+            && (distillation.is_some() || norms.is_some())
+        {
+            let recipe = read(settings.clone())?;
             if distillation.is_some() {
                 self.check_teachable(&recipe)?;
             }
             if norms.is_some() && !NormRecipe::has_norms(&recipe, layout)? {
                 return Err(Error::NoBatchNorms { name: self.name.into() });
             }
-            // A part of which only some settings were named is spelled out: a model file is not to depend on later defaults.
-            settings = recipe.settings()?;
+        }
+        if let Kind::Network { read, .. } = &self.form.0
+            && adds_parts(&defaults, &changes)
+        {
+            // All of a part's settings, also those that nobody named: a model file is not to depend on later defaults.
+            settings = read(settings)?.settings()?;
         }
         let settings = distillation::with(recipe.noted_in(settings), &distillation)?;
         let settings = norms::with(settings, norms);

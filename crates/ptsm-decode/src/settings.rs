@@ -27,6 +27,17 @@ fn at(place: &str, defaults: &Value, changes: &Value) -> Result<Value> {
     Ok(Value::Object(merged))
 }
 
+/// Whether a change asks for a part, a table of settings, that is absent by default.
+pub(crate) fn adds_parts(defaults: &Value, changes: &Value) -> bool {
+    match (defaults, changes) {
+        (Value::Null, Value::Object(_)) => true,
+        (Value::Object(known), Value::Object(given)) => {
+            given.iter().any(|(key, value)| known.get(key).is_some_and(|default| adds_parts(default, value)))
+        }
+        _ => false,
+    }
+}
+
 fn unknown(full: String, key: &str, known: &Map<String, Value>) -> Error {
     let known: Vec<String> = known.keys().cloned().collect();
     let near = nearest(key, known.iter().map(String::as_str));
