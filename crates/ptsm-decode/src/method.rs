@@ -202,10 +202,15 @@ impl Method {
         Ok(recentring.and(norms))
     }
 
-    /// How a few labelled trials of a subject can adapt a decoder with these settings: one that is adapted without labels not at all.
-    pub fn adaptations(&self, settings: &Value) -> Result<&'static [AdaptationWay]> {
-        let unlabelled = Recentring::of(settings)?.is_some() || NormTrials::of(settings)?.is_some();
-        Ok(if unlabelled { &[] } else { self.adapts })
+    /// How a few labelled trials of a subject can adapt a decoder with these settings: one that is adapted without labels not at all, one
+    /// without personal masks not by those.
+    pub fn adaptations(&self, settings: &Value) -> Result<Vec<AdaptationWay>> {
+        if Recentring::of(settings)?.is_some() || NormTrials::of(settings)?.is_some() {
+            return Ok(vec![]);
+        }
+        let personal = !matches!(settings["network"]["masks"].as_str(), Some("none" | "common"));
+        let can = |way: &AdaptationWay| personal || *way != AdaptationWay::Masks;
+        Ok(self.adapts.iter().copied().filter(can).collect())
     }
 
     /// Whether it can be trained by the common recipe: whether it is a network of the common trainer.

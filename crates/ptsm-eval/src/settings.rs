@@ -217,37 +217,55 @@ impl SettingChanges {
         )
     }
 
-    /// Whether an error says that a decoder has no such setting, can make no ensemble, cannot be distilled, or has no batch norms to adapt.
+    /// Whether an error says that a decoder has no such setting, can make no ensemble, cannot be distilled, has no batch norms to adapt, or
+    /// is not trained by a recipe.
     pub fn is_unknown_key(error: &Error) -> bool {
-        use ptsm_decode::Error::{Key, NoBatchNorms, NoDistillation, NothingRandom};
+        use ptsm_decode::Error::{Key, NoBatchNorms, NoCommonRecipe, NoDistillation, NothingRandom};
         matches!(
             error,
-            Error::Decode(Key { .. } | NothingRandom { .. } | NoDistillation { .. } | NoBatchNorms { .. })
+            Error::Decode(
+                Key { .. }
+                    | NothingRandom { .. }
+                    | NoDistillation { .. }
+                    | NoBatchNorms { .. }
+                    | NoCommonRecipe { .. }
+            )
         )
     }
 
-    /// The changes for each of several decoders: a key must fit at least one of them.
+    /// The changes for each of several decoders: a key must fit at least one of them, and those that fit one must also fit together.
     pub fn for_each(&self, methods: &[&'static Method], layout: &Layout) -> Result<Vec<SettingChanges>> {
-        let mut all = vec![SettingChanges::default(); methods.len()];
-        for (key, value) in leaves(&self.0) {
-            if key == "pipeline" || key.starts_with("pipeline.") || OUTSIDE.contains(&key.as_str()) {
-                continue;
-            }
-            let mut error = None;
-            let mut taken = false;
-            for (changes, method) in all.iter_mut().zip(methods) {
-                let mut candidate = changes.clone();
-                insert(&mut candidate.0, &key, value.clone());
-                match candidate.settings(method, layout) {
-                    Ok(_) => (*changes, taken) = (candidate, true),
-                    Err(e) => error = error.or(Some(e)),
+        let is_of_decoder =
+            |key: &str| key != "pipeline" && !key.starts_with("pipeline.") && !OUTSIDE.contains(&key);
+        let all: Vec<_> = leaves(&self.0).into_iter().filter(|(key, _)| is_of_decoder(key)).collect();
+        let mut own = vec![SettingChanges::default(); methods.len()];
+        let mut refused: Vec<Option<Error>> = all.iter().map(|_| None).collect();
+        let mut taken = vec![false; all.len()];
+        for (changes, method) in own.iter_mut().zip(methods) {
+            for (i, (key, value)) in all.iter().enumerate() {
+                let mut alone = SettingChanges::default();
+                insert(&mut alone.0, key, value.clone());
+                // What is wrong with it otherwise may be right beside the others.
+                match alone.settings(method, layout) {
+                    Err(error) if SettingChanges::is_unknown_key(&error) => {
+                        refused[i].get_or_insert(error);
+                    }
+                    _ => {
+                        insert(&mut changes.0, key, value.clone());
+                        taken[i] = true;
+                    }
                 }
             }
-            if let Some(error) = error.filter(|_| !taken) {
-                return Err(error);
-            }
         }
-        Ok(all)
+        if let Some(error) =
+            refused.into_iter().zip(taken).find_map(|(error, taken)| error.filter(|_| !taken))
+        {
+            return Err(error);
+        }
+        for (changes, method) in own.iter().zip(methods) {
+            changes.settings(method, layout)?;
+        }
+        Ok(own)
     }
 }
 
@@ -490,6 +508,35 @@ mod tests {
         assert_eq!((&settings[0]["training"]["epochs"], &settings[1]["filters"]), (&json!(3), &json!(2)));
         let error = changes(&["training.epoch=3"]).for_each(&methods, &layout()).unwrap_err();
         assert!(error.to_string().contains("training.epoch"), "{error}");
+    }
+
+    #[test]
+    fn settings_for_several_decoders_are_judged_together() {
+        let of = |given: &[&str], names: &[&str]| {
+            let methods: Vec<_> = names.iter().map(|name| find(name).unwrap()).collect();
+            let own = changes(given).for_each(&methods, &layout())?;
+            own.iter()
+                .zip(methods)
+                .map(|(own, method)| own.settings(method, &layout()))
+                .collect::<Result<Vec<_>>>()
+        };
+        // Each is possible beside the other only.
+        let recentred = of(&["recentring=whole", "frequencies=[0.7,0.3]"], &["eegnet", "csp-lda"]).unwrap();
+        assert!(recentred.iter().all(|s| s["frequencies"] == json!([0.7, 0.3])), "{recentred:?}");
+        let mirrored = ["training.symmetry=none", "augment.mirror=0.5", "distil=2"];
+        let mirrored = of(&mirrored, &["ptsm", "eegnet", "tsmnet"]).unwrap();
+        assert!(mirrored[..2].iter().all(|s| s["augment"]["mirror"] == json!(0.5)), "{mirrored:?}");
+        assert!(mirrored[..2].iter().all(|s| s["distil"]["members"] == json!(2)), "{mirrored:?}");
+        assert!(mirrored[2].get("distil").is_none(), "{mirrored:?}");
+        // What contradicts itself is refused, also where another decoder takes only a part of it.
+        let error = of(&["ensemble=3", "distil=2"], &["eegnet", "tsmnet"]).unwrap_err().to_string();
+        assert!(error.contains("ensemble") && error.contains("distil"), "{error}");
+        let error = of(&["norms=whole", "distil=2"], &["eegnet", "acon"]).unwrap_err().to_string();
+        assert!(error.contains("norms") && error.contains("distil"), "{error}");
+        // A recipe is for networks.
+        let settings = of(&["recipe=common"], &["eegnet", "csp-lda"]).unwrap();
+        assert_eq!((&settings[0]["recipe"], settings[1].get("recipe")), (&json!("common"), None));
+        assert!(of(&["recipe=common"], &["csp-lda"]).is_err());
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub fn explain(request: &ExplainRunRequest, env: &Env) -> Result<Report> {
     let evaluation = load_all_subjects(&request.run, &request.data, env)?;
     let scored = evaluation.select_subjects(request.data.subjects.as_ref())?;
     if let Some(path) = &request.masks {
-        write_masks(&*evaluation.run.decoders[0].1, &scored, path)?;
+        write_masks(&evaluation, &scored, path)?;
         env.note(format!("masks of every trial: {}", path.display()));
     }
     let explanations = explain_request(&sections, request.nulls);

@@ -92,6 +92,17 @@ fn scores_state_their_target_access() {
             place.ptsm(&format!("predict run --data a.npz --subjects {subjects} --json")).succeed().json();
         assert_eq!(&predicted["target_access"], access, "{subjects}");
     }
+    // An adapted decoder has seen labels, of whomever the decoder it was made from had seen nothing.
+    for (subject, unlabelled) in [(8, 0.0), (6, 1.0)] {
+        let line = format!("adapt run --data a.npz --subject {subject} --shots 3 --out to-{subject} --json");
+        let adapted = place.ptsm(&line).succeed().json();
+        let labelled = serde_json::json!({ "labelled": { "per_class": 3, "unlabelled": unlabelled } });
+        assert_eq!(adapted["target_access"], labelled);
+        let line = format!("evaluate to-{subject} --data a.npz --subjects {subject} --json");
+        assert_eq!(place.ptsm(&line).succeed().json()["records"][0]["target_access"], labelled);
+        let line = format!("predict to-{subject} --data a.npz --subjects {subject} --json");
+        assert_eq!(place.ptsm(&line).succeed().json()["target_access"], labelled);
+    }
     // A benchmark hands out the subjects of each fold by itself, without asking.
     let line = "benchmark --json --protocol kfold:4 --data a.npz --models dann,dann-subject --set training.epochs=2 --out bench";
     let records = place.ptsm(line).succeed().json()["records"].clone();

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, Decoder, Fit, Run, TrainingData, Watch};
+use ptsm_decode::{Adaptation, Decoder, Fit, Method, Run, TrainingData, Watch};
 use ptsm_engine::Device;
 use ptsm_signal::SubjectId;
 
@@ -276,7 +276,13 @@ impl Benchmark<'_> {
         })?;
         let train = group.training_data[&item.fold].train();
         let train = self.sets.source_only.map_or(train.clone(), |further| further.of_study(train));
-        ask(&*fit.fitted, &train, &tested).map(Some)
+        // Decoders that are adapted without labels have the features of adapted ones, as their scores are.
+        let access = Method::adaptation_access(&self.entry(item).settings)?;
+        let fitted = &*fit.fitted;
+        let to_train = fitted.with_target_access(&train, access)?;
+        let fitted = to_train.as_deref().unwrap_or(fitted);
+        let to_both = fitted.with_target_access(&tested, access)?;
+        ask(to_both.as_deref().unwrap_or(fitted), &train, &tested).map(Some)
     }
 
     fn outcome(

@@ -108,11 +108,11 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
         ));
     }
     let adaptation = args.adaptation.clone();
-    let seen = TargetAccess::Labelled { per_class: args.shots, unlabelled: 0.0 };
-    let access = trained.card.target_access.and(seen);
+    let parts = trained.file.access(&trained.card, &input, &trials);
+    let access_before = parts.into_iter().fold(TargetAccess::Nothing, |all, (access, _)| all.and(access));
     let mut adapted_run = trained.file.clone();
     adapted_run.command = "adapt".into();
-    adapted_run.adapted = Some(AdaptedFile {
+    let adapted_to = AdaptedFile {
         subject: id,
         trials_hash: input
             .identities
@@ -121,7 +121,9 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
             .unwrap_or_default(),
         shots: args.shots,
         adaptation: adaptation.clone(),
-    });
+    };
+    let seen = adapted_to.target_access();
+    adapted_run.adapted = Some(adapted_to);
     let folder = adapted_run.open(&args.out)?;
     folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     folder.inner(MODELS)?;
@@ -131,19 +133,14 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
         let context = RecordContext {
             variant: phrases::variant(&trained.card.settings),
             precision: trained.file.precision.clone(),
-            ..RecordContext::trained_on_others(
-                &input.name,
-                &trained.card.decoder,
-                trained.card.target_access,
-                *seed,
-            )
+            ..RecordContext::trained_on_others(&input.name, &trained.card.decoder, access_before, *seed)
         };
         let curve = learning_curve(&**fitted, &trials, &[args.shots], &adaptation, &context)?;
         let [before, after] = &curve.records[..] else {
             return Err(Error::request("adaptation gave no score", "report this"));
         };
         let (_, adapted) = &curve.adapted[0];
-        let card = ModelCard { target_access: access, ..trained.card.clone() };
+        let card = ModelCard { target_access: trained.card.target_access.and(seen), ..trained.card.clone() };
         file::save(&folder.join(&model_name(*seed)), &*adapted.fitted, &card)?;
         fits.push(AdaptedFit {
             seed: *seed,
@@ -154,5 +151,5 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
             after: after.clone(),
         });
     }
-    Ok(AdaptReport { target_access: access, fits })
+    Ok(AdaptReport { target_access: access_before.and(seen), fits })
 }

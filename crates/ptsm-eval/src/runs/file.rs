@@ -73,7 +73,7 @@ impl RunFile {
     }
 
     /// The target access of some subjects: one part for those whose unlabelled trials the decoders were trained on, one for others, of whom
-    /// only the preparation of trials sees anything. A part without subjects is left out.
+    /// only the preparation of trials sees anything, and an adaptation their labels. A part without subjects is left out.
     pub fn access<'a>(
         &self,
         card: &ModelCard,
@@ -84,7 +84,8 @@ impl RunFile {
             return vec![(card.target_access, subjects.clone())];
         }
         let adaptation = Method::adaptation_access(&card.settings).unwrap_or_default();
-        let others = card.pipeline.target_access().and(adaptation);
+        let labelled = self.adapted.as_ref().map_or(TargetAccess::Nothing, AdaptedFile::target_access);
+        let others = card.pipeline.target_access().and(adaptation).and(labelled);
         let is_target = |subject: &SubjectId| {
             input.identities.get(subject).is_some_and(|identity| identity.is_among(&self.data.target_hashes))
         };
@@ -110,6 +111,13 @@ pub struct AdaptedFile {
     /// How the masks were tuned.
     #[serde(rename = "how")]
     pub adaptation: ptsm_decode::Adaptation,
+}
+
+impl AdaptedFile {
+    /// What the adaptation saw.
+    pub fn target_access(&self) -> TargetAccess {
+        TargetAccess::Labelled { per_class: self.shots, unlabelled: 0.0 }
+    }
 }
 
 /// The data of a run.

@@ -2,16 +2,19 @@
 
 use std::path::Path;
 
-use ptsm_decode::FittedDecoder;
 use ptsm_decode::ptsm::mask_values;
 use ptsm_io::npy::Array;
 use ptsm_io::npz::{self, Compression};
 use ptsm_signal::Subset;
 
-use ptsm_eval::{Error, Result};
+use ptsm_eval::{Error, Evaluation, Result};
 
-/// Writes the masks of a decoder, `[n, C]` and `[n, T]`, with whose each trial is and what it means.
-pub fn write_masks(fitted: &dyn FittedDecoder, subjects: &Subset<'_>, path: &Path) -> Result<()> {
+use super::adapted_unlabelled;
+
+/// Writes the masks of a run's first decoder, `[n, C]` and `[n, T]`, with whose each trial is and what it means.
+pub fn write_masks(evaluation: &Evaluation, subjects: &Subset<'_>, path: &Path) -> Result<()> {
+    let decoders = adapted_unlabelled(evaluation, subjects)?;
+    let fitted = decoders[0].get();
     let mut arrays: Vec<(String, Array)> = vec![];
     let names = mask_values()
         .into_iter()

@@ -3,7 +3,7 @@
 use ptsm_eval::Result;
 use ptsm_signal::{SubjectId, Subset};
 
-use super::{SEED, Study};
+use super::{SEED, Study, adapted_unlabelled};
 use crate::distance::distance;
 use crate::embedding::{EmbeddingKind, embedding};
 use crate::features::{Features, TrialSplit};
@@ -60,7 +60,9 @@ impl Study<'_> {
         }
         let [train, _] = self.training_and_validation();
         let distance = if train.subjects().len() > 1 && several {
-            let source = of(&train, &TASK_FEATURES)?;
+            // The first decoder is adapted to the test subjects.
+            let adapted = adapted_unlabelled(self.evaluation, &train)?;
+            let source = Features::of(adapted[0].get(), &train, &TASK_FEATURES)?;
             let groups: Vec<u32> = train.info().map(|t| t.subject.0).collect();
             let sizes = [train.subjects().len(), test.subjects().len()];
             match source {

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_decode::recentring::Recentring;
 use ptsm_decode::registry::find;
-use ptsm_decode::{FittedDecoder, Run, TrainingData};
+use ptsm_decode::{AdaptationWay, FittedDecoder, Run, TrainingData, ensemble};
 use ptsm_eval::{Env, Error, Evaluation, ProgressTask, Result};
-use ptsm_signal::{SubjectId, Subset};
+use ptsm_signal::{SubjectId, Subset, TargetAccess};
 
 use crate::calibration::LabelledProbabilities;
 use crate::findings::{
@@ -94,10 +94,18 @@ pub fn explain(
     Study { evaluation, subjects, request, env, decoders }.run()
 }
 
-/// The masks of a run: of all trials, of each class, with each seed.
+/// The masks of a run: of all trials, of each class, with each seed. Decoders that are adapted without labels are adapted to all trials.
 pub fn mask_findings(evaluation: &Evaluation, subjects: &Subset<'_>) -> Result<MaskFindings> {
+    masks_of(&adapted_unlabelled(evaluation, subjects)?, evaluation, subjects)
+}
+
+fn masks_of(
+    decoders: &[StudiedDecoder<'_>],
+    evaluation: &Evaluation,
+    subjects: &Subset<'_>,
+) -> Result<MaskFindings> {
     let of = |trials: &Subset<'_>| -> Result<Vec<Vec<Masks>>> {
-        evaluation.run.decoders.iter().map(|(_, fitted)| masks(&**fitted, trials)).collect()
+        decoders.iter().map(|fitted| masks(fitted.get(), trials)).collect()
     };
     let seeds = of(subjects)?;
     let mut by_class = vec![];
@@ -157,7 +165,7 @@ impl<'a> Study<'a> {
         let mut found = Explanation::default();
         let few = some(self.subjects, TRIALS);
         if wants.masks || wants.sanity_checks {
-            let findings = mask_findings(self.evaluation, self.subjects)?;
+            let findings = masks_of(&self.decoders, self.evaluation, self.subjects)?;
             // What has no masks has no null of them.
             let nulls = if wants.masks && !findings.all.is_empty() { self.null_masks()? } else { vec![] };
             found.masks = Some(MaskFindings { nulls, ..findings });
@@ -239,6 +247,7 @@ impl<'a> Study<'a> {
             ));
         }
         let trials = &self.evaluation.data.trials;
+        let access = unlabelled_access(self.evaluation)?;
         for i in 0..self.request.nulls as u64 {
             let shuffled = trials.relabelled(&shuffled_labels(&trials.all(), SEED + i))?;
             let mut data =
@@ -249,7 +258,9 @@ impl<'a> Study<'a> {
             let run = Run { device: &self.env.device, identity: &self.evaluation.data.fingerprint };
             let mut fitting = self.env.watch_fits("shuffled labels");
             let fits = decoder.fit_seeds(&data, &[SEED + i], &run, &mut fitting)?;
-            found.push(masks(&*fits[0].fitted, self.subjects)?);
+            let fitted = &*fits[0].fitted;
+            let adapted = fitted.with_target_access(self.subjects, access)?;
+            found.push(masks(adapted.as_deref().unwrap_or(fitted), self.subjects)?);
         }
         Ok(found)
     }
@@ -275,11 +286,15 @@ impl<'a> Study<'a> {
         Ok(ProbabilityFindings { scored, before, temperature, seeds: self.decoders.len() })
     }
 
-    /// Probabilities of all seeds before the calibration of each. Recentred ones are shifted after it, which cannot be undone by it.
+    /// Probabilities of all seeds before the calibration of each. Recentred ones, and those of a network whose head was adapted, are changed
+    /// after it, which cannot be undone by it.
     fn before_calibration(&self, after: &LabelledProbabilities) -> Result<Option<UncalibratedProbabilities>> {
         let calibrations: Option<Vec<_>> = self.decoders.iter().map(|one| one.get().calibration()).collect();
         let Some(calibrations) = calibrations else { return Ok(None) };
-        if Recentring::of(&self.evaluation.run.card.settings)?.is_some() {
+        let (run, settings) = (&self.evaluation.run.file, &self.evaluation.run.card.settings);
+        let by_head = run.adapted.as_ref().is_some_and(|to| to.adaptation.how == AdaptationWay::Head);
+        // An ensemble's own calibration comes after the heads of its members.
+        if Recentring::of(settings)?.is_some() || by_head && ensemble::size(settings)? == 1 {
             return Ok(None);
         }
         let temperatures = calibrations.iter().map(|calibration| calibration.temperature).collect();
@@ -292,13 +307,19 @@ fn adapted_unlabelled<'a>(
     evaluation: &'a Evaluation,
     trials: &Subset<'_>,
 ) -> Result<Vec<StudiedDecoder<'a>>> {
-    let access = find(&evaluation.run.card.decoder)?.target_access_with(&evaluation.run.card.settings)?;
+    let access = unlabelled_access(evaluation)?;
     let one = |(_, fitted): &'a (u64, Box<dyn FittedDecoder>)| -> Result<StudiedDecoder<'a>> {
         Ok(fitted
             .with_target_access(trials, access)?
             .map_or(StudiedDecoder::As(&**fitted), StudiedDecoder::After))
     };
     evaluation.run.decoders.iter().map(one).collect()
+}
+
+/// What the decoders of a run see of a subject without labels.
+fn unlabelled_access(evaluation: &Evaluation) -> Result<TargetAccess> {
+    let card = &evaluation.run.card;
+    Ok(find(&card.decoder)?.target_access_with(&card.settings)?)
 }
 
 /// About so many trials: the first ones of each class of each subject, as many of each, where there are as many.

@@ -52,7 +52,8 @@ fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
     let training = json!({
         "epochs": 80, "patience": null, "select": "last", "rate": 3e-3, "batch_subjects": 5, "batch_trials": 4,
     });
-    let changes = if name == "csp-lda" { json!({}) } else { json!({ "training": training }) };
+    let changes =
+        if name == "csp-lda" { json!({}) } else { json!({ "recipe": "common", "training": training }) };
     let decoder = method.build(method.settings(COHORT.0.layout(), &changes).unwrap()).unwrap();
     let cpu = Cpu::new().unwrap();
     let run = Run { device: &(&cpu).into(), identity: "simulated" };

@@ -45,7 +45,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         }
         (None, None) => (
             vec![("as predicted", after)],
-            "No temperature was fitted here: the decoder has a calibration of its own that recentring goes on from, the validation subjects are not among these data, or it was trained without any.".into(),
+            "No temperature was fitted here: the decoder has a calibration of its own that recentring or an adapted head goes on from, the validation subjects are not among these data, or it was trained without any.".into(),
         ),
     };
     let curves = shown.iter().map(|(name, calibration)| series(name, calibration, found.seeds)).collect();
