@@ -20,6 +20,34 @@ fn trained(place: &Place) {
         .succeed();
 }
 
+/// Has a model's batch norms go over to a new session's own after 20 trials, whatever its validation subjects chose.
+fn adapting_by_20_trials(model: &mut [u8]) {
+    let start = 8 + u64::from_le_bytes(model[..8].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&model[8..start]).unwrap();
+    let at = header["norm_prior.trial_weight"]["data_offsets"][0].as_u64().unwrap() as usize;
+    model[start + at..][..4].copy_from_slice(&0.05_f32.to_le_bytes());
+}
+
+/// Masks, features and scores of a decoder whose norms are adapted without labels are those of the adapted one.
+#[test]
+fn adapted_norms_are_explained_too() {
+    let place = Place::with_data();
+    let line =
+        "train --data a.npz --subjects 1-5 --model ptsm --norms whole --set training.epochs=2 --out run";
+    place.ptsm(line).succeed();
+    let mut model = place.read("run/models/seed-1.safetensors");
+    adapting_by_20_trials(&mut model);
+    place.write("run/models/seed-1.safetensors", model);
+    place.ptsm("evaluate run --data a.npz --out scores.html").succeed();
+    assert!(text(&place, "scores.html").contains("Masks"));
+    let line = "explain run --data a.npz --nulls 1 --masks masks.npz --out explain.html --json";
+    let told = sections(&place.ptsm(line).succeed().stdout);
+    assert!(told.iter().any(|s| s == "Masks") && told.iter().any(|s| s == "Sanity checks"), "{told:?}");
+    assert!(!place.read("masks.npz").is_empty());
+    let line = "report run --data a.npz --sections masks,disentanglement --out report.html --json";
+    assert_eq!(sections(&place.ptsm(line).succeed().stdout), ["Masks", "Disentanglement"]);
+}
+
 #[test]
 fn a_decoder_with_masks_gets_every_section() {
     let place = Place::with_data();

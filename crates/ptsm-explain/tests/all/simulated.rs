@@ -50,7 +50,7 @@ fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
     let data = TrainingData::new(part(1, 5), part(6, 6)).unwrap();
     let method = find(name).unwrap();
     let training = json!({
-        "epochs": 80, "patience": null, "select": "last", "rate": 3e-3, "batch_subjects": 5, "batch_trials": 4,
+        "calibrate": false, "epochs": 80, "patience": null, "select": "last", "rate": 3e-3, "batch_subjects": 5, "batch_trials": 4,
     });
     let changes =
         if name == "csp-lda" { json!({}) } else { json!({ "recipe": "common", "training": training }) };
