@@ -7,6 +7,7 @@ The first line on stdin describes the case:
 
     optional: "malloc": "default"|"keep"   "keep" makes glibc hold on to freed memory instead of returning big blocks
               "channels_last": true|false  memory format; by default the faster one (true for deepconvnet3)
+              "equivariant": true|false    sees each trial from both sides; in mode `infer` only
               "dropout": p                 replaces the usual rate (0.5, EEGNet 0.25)
 
 Answers, one line each on stdout, nothing else is written there:
@@ -109,7 +110,8 @@ def task_path(cfg: dict):
                 layer.momentum = 1.0
         with torch.no_grad():
             model(torch.from_numpy(trials(cfg, 8)[0]))
-    return (peers.PtsmTask(model) if cfg["model"] == "ptsm" else model).eval()
+    model = peers.PtsmTask(model) if cfg["model"] == "ptsm" else model
+    return (peers.Equivariant(model, cfg["channels"]) if cfg.get("equivariant") else model).eval()
 
 
 def set_threads(n: int) -> None:
@@ -139,6 +141,8 @@ def fastest_adam(model, gradients) -> tuple[dict, dict[str, float]]:
 
 
 def prepare_train(cfg: dict) -> Prepared:
+    if cfg.get("equivariant"):
+        raise ValueError("`equivariant` is for mode `infer`")
     import torch
 
     import peers

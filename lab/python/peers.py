@@ -241,6 +241,20 @@ class PtsmTask(nn.Module):
         return self.model.task_head(self.model.task(self.model.trunk(x)[0]))
 
 
+class Equivariant(nn.Module):
+    """A network of two classes that sees each trial from both sides; neighbouring channels are each other's mirror images."""
+
+    def __init__(self, model: nn.Module, channels: int):
+        super().__init__()
+        self.model = model
+        order = [i ^ 1 if i ^ 1 < channels else i for i in range(channels)]
+        self.register_buffer("order", torch.tensor(order), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        seen, mirrored = self.model(torch.cat([x, x[:, self.order]])).chunk(2)
+        return (seen + mirrored.flip(1)) / 2
+
+
 def nt_xent(features: Tensor, labels: Tensor, tau: float) -> Tensor:
     """Supervised NT-Xent; anchors without a positive are left out, 0 if no anchor has one."""
     z = F.normalize(features, dim=1)

@@ -6,9 +6,10 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use ptsm_decode::{
-    Architecture, Network, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::PoolPlacement,
-    ptsm::Ptsm,
+    Architecture, Mirror, Network, TrialBatch, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet,
+    ptsm::PoolPlacement, ptsm::Ptsm,
 };
+use ptsm_signal::{Channel, Layout, Position};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -101,6 +102,9 @@ pub(crate) struct Request {
     pub(crate) mode: Mode,
     /// Networks trained at once; ours alone knows more than 1.
     pub(crate) replicas: usize,
+    /// Whether each trial is also seen in the mirror; theirs knows it when inferring only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) equivariant: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) malloc: Option<Malloc>,
 }
@@ -114,12 +118,12 @@ pub(crate) enum Model {
 }
 
 impl Model {
-    /// The network for a batch size.
-    pub(crate) fn build(&self, shape: TrialShape, batch: usize) -> ptsm_decode::Result<Network> {
+    /// The network for some trials at a time.
+    pub(crate) fn build(&self, trials: TrialBatch<'_>) -> ptsm_decode::Result<Network> {
         match self {
-            Model::Ptsm(config) => config.build(shape.batch(batch)),
-            Model::EegNet(config) => config.build(shape.batch(batch)),
-            Model::DeepConvNet(config) => config.build(shape.batch(batch)),
+            Model::Ptsm(config) => config.build(trials),
+            Model::EegNet(config) => config.build(trials),
+            Model::DeepConvNet(config) => config.build(trials),
         }
     }
 }
@@ -134,6 +138,34 @@ impl Request {
                 Model::DeepConvNet(DeepConvNet { maps: vec![25, 50, 100], ..DeepConvNet::default() })
             }
         }
+    }
+
+    /// The network for its batch.
+    pub(crate) fn network(&self) -> ptsm_decode::Result<Network> {
+        let mirror = self.equivariant.then(|| self.mirror()).transpose()?;
+        let trials = TrialBatch { mirror: mirror.as_ref(), ..self.trials().batch(self.shape.batch) };
+        self.model().build(trials)
+    }
+
+    /// Neighbouring channels are each other's mirror images, as in `peers.Equivariant`, and so are the two classes.
+    fn mirror(&self) -> ptsm_decode::Result<Mirror> {
+        let channel = |i: usize| {
+            let (pair, last) = (i / 2, i + 1 == self.shape.channels && i % 2 == 0);
+            let side = if last { 0.0 } else { 0.2 * (1 + pair % 4) as f64 };
+            let x = if i.is_multiple_of(2) { -side } else { side };
+            let position = Some(Position { x, y: 0.2 * (pair / 4) as f64 - 0.8, z: 0.0 });
+            Channel { position, ..Channel::named(&format!("E{i}")) }
+        };
+        let mut layout = Layout {
+            channels: (0..self.shape.channels).map(channel).collect(),
+            samples: self.shape.time,
+            rate_hz: 160.0,
+            start_s: 0.0,
+            classes: (0..self.classes).map(|class| format!("class {class}")).collect(),
+            task: Default::default(),
+        };
+        layout.task.symmetry = "class 0=class 1".parse()?;
+        Mirror::new(&layout)
     }
 
     /// The trials it is built for.
@@ -203,12 +235,29 @@ mod tests {
             threads: 2,
             mode: Mode::Train,
             replicas: 1,
+            equivariant: false,
             malloc: None,
         };
         assert_eq!(
             serde_json::to_string(&request).unwrap(),
             r#"{"framework":"ptsm","model":"ptsm","pool":"each","batch":64,"channels":62,"time":1000,"subjects":84,"classes":2,"threads":2,"mode":"train","replicas":1}"#
         );
+    }
+
+    #[test]
+    fn equivariant_networks_exchange_neighbouring_channels() {
+        for channels in [20, 7] {
+            let text = format!(
+                r#"{{"framework":"ptsm","model":"eegnet","pool":"last","batch":1,"channels":{channels},"time":200,"subjects":2,"classes":2,"threads":1,"mode":"infer","replicas":1,"equivariant":true}}"#
+            );
+            let request: Request = serde_json::from_str(&text).unwrap();
+            let trial: Vec<f32> = (0..channels).map(|i| i as f32).collect();
+            let mut image = vec![0.0; channels];
+            request.mirror().unwrap().signal(&trial, &mut image);
+            let partner = |i: usize| if (i ^ 1) < channels { i ^ 1 } else { i };
+            assert_eq!(image, (0..channels).map(|i| partner(i) as f32).collect::<Vec<_>>());
+            assert!(request.network().is_ok());
+        }
     }
 
     #[test]

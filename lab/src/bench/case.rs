@@ -50,6 +50,7 @@ impl Candidate {
             threads,
             mode,
             replicas: 1,
+            equivariant: false,
             malloc: None,
         }
     }
@@ -78,9 +79,27 @@ pub(crate) fn training(model: Candidate, shape: Shape, threads: usize, peers: &[
     all
 }
 
-/// Inference of single trials on one thread: ours and onnxruntime.
-pub(crate) fn inference(model: Candidate, shape: Shape, peers: &[Framework]) -> Vec<Entrant> {
-    let request = |framework| model.request(framework, Mode::Infer, Shape { batch: 1, ..shape }, 1);
+/// Training steps of the plain network and of the one that sees each trial from both sides; ours alone.
+pub(crate) fn equivariance(model: Candidate, shape: Shape, threads: usize) -> Vec<Entrant> {
+    let plain = model.request(Framework::Ptsm, Mode::Train, shape, threads);
+    let equivariant = Request { equivariant: true, ..plain.clone() };
+    vec![
+        Entrant { name: "plain".into(), request: plain },
+        Entrant { name: "equivariant".into(), request: equivariant },
+    ]
+}
+
+/// Inference of single trials on one thread, perhaps from both sides: ours and onnxruntime.
+pub(crate) fn inference(
+    model: Candidate,
+    shape: Shape,
+    equivariant: bool,
+    peers: &[Framework],
+) -> Vec<Entrant> {
+    let request = |framework| Request {
+        equivariant,
+        ..model.request(framework, Mode::Infer, Shape { batch: 1, ..shape }, 1)
+    };
     let mut all = vec![Entrant { name: "ours".into(), request: request(Framework::Ptsm) }];
     if peers.contains(&Framework::Onnx) {
         all.push(Entrant { name: "onnx".into(), request: request(Framework::Onnx) });

@@ -12,7 +12,7 @@ use super::case::{self, Candidate};
 use super::machine::Machine;
 use super::measure::in_turns;
 use super::process::Launcher;
-use super::report::{CaseComparison, Report, ThreadScaling};
+use super::report::{CaseComparison, EquivarianceCost, Report, ThreadScaling};
 use crate::protocol::{Framework, Shape};
 use crate::python::{MODELS, Python};
 use crate::shell;
@@ -59,6 +59,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("{}", report.memory_table());
     run.inference(&mut report)?;
     println!("{}", report.inference_table());
+    run.equivariance(&mut report)?;
+    println!("{}", report.equivariance_table());
+    println!("{}", report.equivariant_inference_table());
     run.scaling(&mut report)?;
     println!("{}", report.scaling_table());
     if let Some(warning) = report.warning() {
@@ -124,9 +127,24 @@ impl Run<'_> {
     fn inference(&self, report: &mut Report) -> Result<()> {
         for (model, shape) in self.cases() {
             progress(&format!("inference {model} {shape}"));
-            let entrants = case::inference(model, shape, &self.options.frameworks);
+            let entrants = case::inference(model, shape, false, &self.options.frameworks);
             let outcome = in_turns(&self.launcher, entrants, self.rounds, self.steps * SHORTER)?;
             report.inference.push(CaseComparison::inference(model, shape, outcome));
+            self.save(report)?;
+        }
+        Ok(())
+    }
+
+    /// What it costs to see every trial from both sides.
+    fn equivariance(&self, report: &mut Report) -> Result<()> {
+        for (model, shape) in self.cases() {
+            progress(&format!("equivariant {model} {shape}"));
+            let entrants = case::equivariance(model, shape, report.machine.threads);
+            let outcome = in_turns(&self.launcher, entrants, self.rounds, self.steps)?;
+            report.equivariance.push(EquivarianceCost::new(model, shape, outcome));
+            let entrants = case::inference(model, shape, true, &self.options.frameworks);
+            let outcome = in_turns(&self.launcher, entrants, self.rounds, self.steps * SHORTER)?;
+            report.equivariant_inference.push(CaseComparison::inference(model, shape, outcome));
             self.save(report)?;
         }
         Ok(())

@@ -20,6 +20,8 @@ pub(crate) struct Report {
     pub(crate) steps: usize,
     pub(crate) training: Vec<CaseComparison>,
     pub(crate) inference: Vec<CaseComparison>,
+    pub(crate) equivariance: Vec<EquivarianceCost>,
+    pub(crate) equivariant_inference: Vec<CaseComparison>,
     pub(crate) scaling: Vec<ThreadScaling>,
 }
 
@@ -77,6 +79,23 @@ impl CaseComparison {
     }
 }
 
+/// A training step of the plain network against one of the network that sees each trial from both sides.
+#[derive(Serialize)]
+pub(crate) struct EquivarianceCost {
+    model: Candidate,
+    shape: Shape,
+    ratio: f64,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+impl EquivarianceCost {
+    pub(crate) fn new(model: Candidate, shape: Shape, outcome: Outcome) -> EquivarianceCost {
+        let ratio = outcome.workers[1].median_ms / outcome.workers[0].median_ms;
+        EquivarianceCost { model, shape, ratio, outcome }
+    }
+}
+
 /// One replica on one thread against two on two.
 #[derive(Serialize)]
 pub(crate) struct ThreadScaling {
@@ -112,6 +131,17 @@ fn time(measured: &WorkerResults) -> String {
     format!("{:.digits$} [{low:.digits$}-{high:.digits$}]", measured.median_ms)
 }
 
+fn beside_onnxruntime(cases: &[CaseComparison]) -> Table {
+    let mut table = Table::new(2, &["model", "shape", "ours", "onnxruntime", "onnxruntime/ours", "others"]);
+    for case in cases {
+        let onnx = case.fastest("onnx");
+        let mut row = case.names();
+        row.extend([time(case.ours()), cell(onnx, time), case.ratio(onnx), others(&case.outcome)]);
+        table.row(row);
+    }
+    table
+}
+
 fn memory(measured: &WorkerResults) -> [String; 2] {
     let m = measured.memory;
     [m.peak_rss_mib, m.peak_rss_mib - m.after_import_rss_mib].map(|mib| format!("{mib:.0}"))
@@ -119,7 +149,16 @@ fn memory(measured: &WorkerResults) -> [String; 2] {
 
 impl Report {
     pub(crate) fn new(machine: Machine, rounds: usize, steps: usize) -> Report {
-        Report { machine, rounds, steps, training: vec![], inference: vec![], scaling: vec![] }
+        Report {
+            machine,
+            rounds,
+            steps,
+            training: vec![],
+            inference: vec![],
+            equivariance: vec![],
+            equivariant_inference: vec![],
+            scaling: vec![],
+        }
     }
 
     pub(crate) fn about(&self) -> String {
@@ -141,7 +180,8 @@ impl Report {
 
     /// What to say where other programs spoiled the comparison.
     pub(crate) fn warning(&self) -> Option<String> {
-        let compared = self.training.iter().chain(&self.inference).map(|case| &case.outcome);
+        let compared = self.training.iter().chain(&self.inference).chain(&self.equivariant_inference);
+        let compared = compared.map(|case| &case.outcome).chain(self.equivariance.iter().map(|c| &c.outcome));
         let all = compared.chain(self.scaling.iter().map(|case| &case.outcome));
         let most = all.filter_map(|outcome| outcome.others).fold(0.0, f64::max);
         (most > TOLERABLE).then(|| {
@@ -219,15 +259,23 @@ impl Report {
     }
 
     pub(crate) fn inference_table(&self) -> String {
-        let mut table =
-            Table::new(2, &["model", "shape", "ours", "onnxruntime", "onnxruntime/ours", "others"]);
-        for case in &self.inference {
-            let onnx = case.fastest("onnx");
-            let mut row = case.names();
-            row.extend([time(case.ours()), cell(onnx, time), case.ratio(onnx), others(&case.outcome)]);
+        format!("INFERENCE of single trials, 1 thread\n{}", beside_onnxruntime(&self.inference))
+    }
+
+    pub(crate) fn equivariant_inference_table(&self) -> String {
+        let table = beside_onnxruntime(&self.equivariant_inference);
+        format!("INFERENCE of single trials by equivariant networks, which see both sides, 1 thread\n{table}")
+    }
+
+    pub(crate) fn equivariance_table(&self) -> String {
+        let mut table = Table::new(2, &["model", "shape", "plain", "equivariant", "ratio", "others"]);
+        for case in &self.equivariance {
+            let mut row = vec![case.model.to_string(), case.shape.to_string()];
+            row.extend(case.outcome.workers.iter().map(time));
+            row.extend([format!("{:.2}x", case.ratio), others(&case.outcome)]);
             table.row(row);
         }
-        format!("INFERENCE of single trials, 1 thread\n{table}")
+        format!("EQUIVARIANCE, a training step of ours, {} threads\n{table}", self.machine.threads)
     }
 
     pub(crate) fn scaling_table(&self) -> String {

@@ -143,7 +143,7 @@ mod tests {
             Model::DeepConvNet(small),
         ] {
             let counted: usize = layers(&model, shape).iter().map(|l| l.outputs * l.inputs * l.taps).sum();
-            let network = model.build(shape, 4).unwrap();
+            let network = model.build(shape.batch(4)).unwrap();
             let weights = network.graph.tensors().iter().filter(|t| t.name.ends_with(".weight"));
             assert_eq!(counted, weights.map(|t| t.len()).sum::<usize>(), "{model:?}");
         }

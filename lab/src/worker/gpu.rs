@@ -156,7 +156,7 @@ impl Bench<'_> {
     fn case(&self, work: Work, new: bool, profile: bool) -> Result<()> {
         let Work { network, batch, replicas, trial: Trial { channels, time } } = work;
         let shape = TrialShape { channels, time, classes: CLASSES, subjects: SUBJECTS };
-        let network = network.model().build(shape, batch)?;
+        let network = network.model().build(shape.batch(batch))?;
         let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
         let spec = network.step(adam);
         let seeds: Vec<u64> = (1..=replicas as u64).collect();

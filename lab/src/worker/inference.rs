@@ -20,7 +20,7 @@ impl Inference {
     pub(super) fn new(request: &Request) -> Result<Inference> {
         ensure!(request.replicas == 1, "inference is measured with 1 replica, got {}", request.replicas);
         let cpu = Cpu::with(request.threads, Isa::best())?;
-        let network = request.model().build(request.trials(), request.shape.batch)?;
+        let network = request.network()?;
         // The subject branch does not run; the peers leave it out of the count too.
         let runs = |t: &&Tensor| t.trainable && !t.name.starts_with("subject");
         Ok(Inference {

@@ -31,7 +31,7 @@ impl Training {
             bail!("a batch is drawn from {TRIALS} trials, got a batch of {batch}");
         }
         let cpu = Cpu::with(request.threads, Isa::best())?;
-        let network = request.model().build(request.trials(), batch)?;
+        let network = request.network()?;
         let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
         let seeds: Vec<u64> = (1..=replicas as u64).collect();
         Ok(Training {

@@ -131,7 +131,7 @@ impl PtsmLossWeights {
 
 /// The branch of the encoder that sees the power of rhythms, wherever in the trial they rise and fall: filters in time and space, their
 /// squares, means over windows, logarithms. What the encoder's layers see is locked to the cue; imagined movement mostly is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PowerBranch {
     /// Filters.
@@ -142,6 +142,23 @@ pub struct PowerBranch {
     pub window: usize,
     /// Samples from one window to the next.
     pub stride: usize,
+    /// Where it joins the rest.
+    pub joins: PowerJoin,
+    /// Largest norm of a filter; none for no limit.
+    pub max_norm: Option<f64>,
+    /// Largest norm of a class's weights, where it joins with logits.
+    pub head_norm: Option<f64>,
+}
+
+/// Where the power branch joins the rest of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PowerJoin {
+    /// Beside the encoder's output, before the shared layers.
+    #[default]
+    Shared,
+    /// At the end: a linear head of its own, whose logits are added.
+    Logits,
 }
 
 impl Default for PowerBranch {
@@ -158,6 +175,9 @@ impl PowerBranch {
             kernel: shallow.kernel,
             window: shallow.pool,
             stride: shallow.stride,
+            joins: PowerJoin::default(),
+            max_norm: None,
+            head_norm: None,
         }
     }
 }

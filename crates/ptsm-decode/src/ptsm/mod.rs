@@ -33,13 +33,13 @@ use ptsm_signal::Layout;
 use crate::augment::Augment;
 use crate::decoder::AdaptationWay;
 use crate::error::{Error, Result};
-use crate::layers::{linear, weighted};
+use crate::layers::{linear, weight, weighted};
 use crate::losses::{self, Mask};
 use crate::method::Method;
 use crate::mirror::Mirror;
 use crate::network::{Architecture, Encoder, Network, TrialBatch, TrialShape, Trunk};
 use crate::training::{Recipe, SymmetryUse, Training};
-pub use config::{Fusion, MaskSelection, PoolPlacement, PowerBranch, Ptsm, PtsmLossWeights};
+pub use config::{Fusion, MaskSelection, PoolPlacement, PowerBranch, PowerJoin, Ptsm, PtsmLossWeights};
 
 /// PTSM as this project reads it.
 pub const PTSM: Method = Method {
@@ -203,9 +203,10 @@ impl Ptsm {
         let encoded = g.scoped("encoder", |g| self.encode(g, masked, shape.time))?;
         let power =
             self.power.map(|power| g.scoped("power", |g| self.rhythms(g, masked, power))).transpose()?;
+        let joins = self.power.map_or(PowerJoin::default(), |power| power.joins);
         let shared = g.scoped("shared", |g| -> Result<Id> {
             let mut flat = g.flatten(encoded)?;
-            if let Some(power) = power {
+            if let (Some(power), PowerJoin::Shared) = (power, joins) {
                 flat = g.concat(flat, power, 1)?;
             }
             let hidden = linear(g, "0", flat, self.shared[0])?;
@@ -214,7 +215,21 @@ impl Ptsm {
             linear(g, "1", hidden, self.shared[1])
         })?;
         let task_features = g.scoped("task", |g| self.features(g, shared))?;
-        let task_logits = g.scoped("task_head", |g| self.head(g, task_features, shape.classes))?;
+        let mut task_logits = g.scoped("task_head", |g| self.head(g, task_features, shape.classes))?;
+        if let (Some(power), Some(joined), PowerJoin::Logits) = (power, self.power, joins) {
+            let inputs = g.shape(power)[1];
+            let own = g.scoped("power_head", |g| -> Result<Id> {
+                let w = weight(
+                    g,
+                    &[shape.classes, inputs],
+                    Init::glorot(inputs, shape.classes),
+                    joined.head_norm,
+                )?;
+                let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
+                Ok(g.linear(power, w, Some(b))?)
+            })?;
+            task_logits = g.add(task_logits, own)?;
+        }
         let mut values = vec![("masked", masked), ("task_features", task_features)];
         for ((_, names), mask) in mask_values().into_iter().zip([common, personal, fused]) {
             values.extend(mask.into_iter().flat_map(|m| [(names[0], m.space), (names[1], m.time)]));
@@ -339,7 +354,7 @@ impl Ptsm {
 
     /// Logarithms of the power of filtered trials over windows, `[B, filters * windows]`.
     fn rhythms(&self, g: &mut Graph, x: Id, power: PowerBranch) -> Result<Id> {
-        let PowerBranch { filters: f, kernel, window, stride } = power;
+        let PowerBranch { filters: f, kernel, window, stride, .. } = power;
         let (channels, time) = (g.shape(x)[1], g.shape(x)[2]);
         let least = kernel.saturating_add(window).saturating_sub(1);
         if time < least {
@@ -349,12 +364,12 @@ impl Ptsm {
             )));
         }
         let h = g.scoped("temporal", |g| -> Result<Id> {
-            let w = g.parameter("weight", &[f, kernel], Init::glorot(kernel, f.saturating_mul(kernel)))?;
+            let w = weight(g, &[f, kernel], Init::glorot(kernel, f.saturating_mul(kernel)), power.max_norm)?;
             Ok(g.temporal_conv(x, w, None, Padding::Valid)?)
         })?;
         let h = g.scoped("spatial", |g| -> Result<Id> {
             let fan = f.saturating_mul(channels);
-            let w = g.parameter("weight", &[f, f, channels], Init::glorot(fan, fan))?;
+            let w = weight(g, &[f, f, channels], Init::glorot(fan, fan), power.max_norm)?;
             Ok(g.spatial_conv(h, w, 1)?)
         })?;
         let h = g.scoped("norm", |g| g.batch_norm(h, NORM_EPS, NORM_MOMENTUM))?;
