@@ -9,7 +9,7 @@ use ptsm_decode::{
     Architecture, Mirror, Network, TrialBatch, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet,
     ptsm::PoolPlacement, ptsm::Ptsm,
 };
-use ptsm_signal::{Channel, Layout, Position};
+use ptsm_signal::{Channel, Layout};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -88,6 +88,15 @@ impl fmt::Display for Shape {
     }
 }
 
+/// Electrodes of the left and of the right in turns.
+const PAIRS: [&str; 64] = [
+    "C1", "C2", "C3", "C4", "C5", "C6", "T7", "T8", "FC1", "FC2", "FC3", "FC4", "FC5", "FC6", "FT7", "FT8",
+    "CP1", "CP2", "CP3", "CP4", "CP5", "CP6", "TP7", "TP8", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8",
+    "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "AF3", "AF4", "AF7", "AF8", "PO3", "PO4", "PO7", "PO8",
+    "Fp1", "Fp2", "O1", "O2", "F9", "F10", "FT9", "FT10", "T9", "T10", "TP9", "TP10", "P9", "P10", "PO9",
+    "PO10",
+];
+
 /// The first line a worker reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
@@ -149,12 +158,11 @@ impl Request {
 
     /// Neighbouring channels are each other's mirror images, as in `peers.Equivariant`, and so are the two classes.
     fn mirror(&self) -> ptsm_decode::Result<Mirror> {
-        let channel = |i: usize| {
-            let (pair, last) = (i / 2, i + 1 == self.shape.channels && i % 2 == 0);
-            let side = if last { 0.0 } else { 0.2 * (1 + pair % 4) as f64 };
-            let x = if i.is_multiple_of(2) { -side } else { side };
-            let position = Some(Position { x, y: 0.2 * (pair / 4) as f64 - 0.8, z: 0.0 });
-            Channel { position, ..Channel::named(&format!("E{i}")) }
+        // The last of an odd number is in the middle.
+        let channel = |i: usize| match (PAIRS.get(i), i ^ 1 < self.shape.channels) {
+            (Some(name), true) => Channel::named(name),
+            (_, false) => Channel::named("Cz"),
+            (None, true) => Channel::named("beyond the 64 whose names are known"),
         };
         let mut layout = Layout {
             channels: (0..self.shape.channels).map(channel).collect(),

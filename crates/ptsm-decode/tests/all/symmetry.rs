@@ -4,7 +4,7 @@ use ptsm_decode::dann::{Dann, Domains};
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
-use ptsm_decode::ptsm::{PoolPlacement, Ptsm};
+use ptsm_decode::ptsm::{PoolPlacement, PowerBranch, PowerJoin, Ptsm};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{
@@ -90,8 +90,13 @@ fn it_holds_in_training_mode_for_random_parameters() {
     };
     let deep = DeepConvNet { kernel: 5, pool: 2, dropout: 0.0, ..DeepConvNet::default() };
     let eegnet = EegNet { dropout: 0.0, ..EegNet::default() };
-    let models: [Box<dyn Architecture>; 7] = [
-        Box::new(Ptsm { pool_lengths: None, ..golden_ptsm(PoolPlacement::Each) }),
+    let power =
+        |joins| PowerBranch { filters: 4, kernel: 9, window: 20, stride: 5, joins, ..PowerBranch::default() };
+    let ptsm = Ptsm { pool_lengths: None, ..golden_ptsm(PoolPlacement::Each) };
+    let models: [Box<dyn Architecture>; 9] = [
+        Box::new(Ptsm { power: Some(power(PowerJoin::Shared)), ..ptsm.clone() }),
+        Box::new(Ptsm { power: Some(power(PowerJoin::Logits)), ..ptsm.clone() }),
+        Box::new(ptsm),
         Box::new(eegnet.clone()),
         Box::new(deep.clone()),
         Box::new(DeepConvNet { crop: Some(100), ..deep }),
