@@ -239,9 +239,11 @@ The file of `--numbers` holds what the sections asked for are drawn from, with s
 
 const ADAPT: &str = "Examples:
   ptsm adapt run --data simulated --subject 15 --shots 5 --out run15
+  ptsm adapt run --data simulated --subject 15 --shots 5 --how masks --out run15-masks
 
-The first trials of each class in time are used for adaptation, the later ones are scored before and after. Only the personal masks are trained. Where \
-leave-one-out on the calibration trials finds no gain, the decoder stays as it was (`--no-guard` keeps the tuned one anyway).";
+The first trials of each class in time are used for adaptation, the later ones are scored before and after. The head is adapted by a prior that was chosen on \
+validation subjects when the decoder was trained: where they gained nothing, the decoder stays as it was. With `--how masks` or `--how all` it stays so where \
+leave-one-out on the calibration trials finds no gain (`--no-guard` keeps the tuned one anyway).";
 
 const BENCHMARK: &str = "Examples:
   ptsm benchmark --data simulated --models ptsm,eegnet,csp-lda --protocol kfold:5 --seeds 3 --out bench

@@ -99,6 +99,7 @@ pub fn demo(seed: u64, env: &Env) -> Result<DemoReport> {
         summaries: summaries.clone(),
         few: few.clone(),
         few_guarded: false,
+        few_how: Some(Adaptation::default().how),
         adapted: Some(adapted.clone()),
         histories,
         masks: Some(masks),

@@ -84,6 +84,7 @@ fn material(
         summaries: report.summaries.clone(),
         few: report.few_shot.clone(),
         few_guarded: request.adaptation.guard,
+        few_how: Some(request.adaptation.how),
         histories: evaluation.run.histories(env)?,
         masks: Some(mask_findings(evaluation, scored)?),
         signals: ptsm_explain::signals(scored),

@@ -103,7 +103,7 @@
 //! let predicted = ptsm::predict(&run, &unseen, &env)?;
 //! assert_eq!(predicted.probabilities.len(), 80);
 //!
-//! // Few-shot adaptation of the personal masks, by five labelled trials of each class.
+//! // Few-shot adaptation of the head by five labelled trials of each class.
 //! let adapted = ptsm::adapt(
 //!     &AdaptRequest { shots: 5, ..AdaptRequest::new(&run, data.clone(), 6, folder.path().join("run6")) },
 //!     &env,

@@ -147,6 +147,7 @@ fn about_run(
         records,
         few: Summary::of(&curve)?,
         few_guarded: request.adaptation.guard,
+        few_how: Some(request.adaptation.how),
         histories: evaluation.run.histories(env)?,
         signals: ptsm_explain::signals(&scored),
         benchmark,

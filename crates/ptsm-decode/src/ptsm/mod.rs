@@ -201,12 +201,13 @@ impl Ptsm {
             None => x,
         };
         let encoded = g.scoped("encoder", |g| self.encode(g, masked, shape.time))?;
-        let power =
-            self.power.map(|power| g.scoped("power", |g| self.rhythms(g, masked, power))).transpose()?;
-        let joins = self.power.map_or(PowerJoin::default(), |power| power.joins);
+        let power = match self.power {
+            Some(branch) => Some((branch, g.scoped("power", |g| self.rhythms(g, masked, branch))?)),
+            None => None,
+        };
         let shared = g.scoped("shared", |g| -> Result<Id> {
             let mut flat = g.flatten(encoded)?;
-            if let (Some(power), PowerJoin::Shared) = (power, joins) {
+            if let Some((PowerBranch { joins: PowerJoin::Shared, .. }, power)) = power {
                 flat = g.concat(flat, power, 1)?;
             }
             let hidden = linear(g, "0", flat, self.shared[0])?;
@@ -216,15 +217,10 @@ impl Ptsm {
         })?;
         let task_features = g.scoped("task", |g| self.features(g, shared))?;
         let mut task_logits = g.scoped("task_head", |g| self.head(g, task_features, shape.classes))?;
-        if let (Some(power), Some(joined), PowerJoin::Logits) = (power, self.power, joins) {
+        if let Some((PowerBranch { joins: PowerJoin::Logits, head_norm, .. }, power)) = power {
             let inputs = g.shape(power)[1];
             let own = g.scoped("power_head", |g| -> Result<Id> {
-                let w = weight(
-                    g,
-                    &[shape.classes, inputs],
-                    Init::glorot(inputs, shape.classes),
-                    joined.head_norm,
-                )?;
+                let w = weight(g, &[shape.classes, inputs], Init::glorot(inputs, shape.classes), head_norm)?;
                 let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
                 Ok(g.linear(power, w, Some(b))?)
             })?;

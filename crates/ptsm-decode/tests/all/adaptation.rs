@@ -113,6 +113,14 @@ fn a_stream_sees_nothing_that_is_to_come() {
     let settings = method.settings(trials.layout(), &changes).unwrap();
     assert_eq!(method.target_access_with(&settings).unwrap(), TargetAccess::WHOLE);
     assert!(method.adaptations(&settings).unwrap().is_empty());
+    // Masks are adapted only where there are personal ones.
+    let ptsm = find("ptsm").unwrap();
+    for (masks, adapted) in [("both", true), ("personal", true), ("common", false), ("none", false)] {
+        let changes = json!({ "network": { "masks": masks } });
+        let ways = ptsm.adaptations(&ptsm.settings(trials.layout(), &changes).unwrap()).unwrap();
+        assert_eq!(ways.contains(&AdaptationWay::Masks), adapted, "{masks}");
+        assert!(ways.contains(&AdaptationWay::Head) && ways.contains(&AdaptationWay::All), "{masks}");
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("recentred");
     file::save(&path, &*whole, &ModelCard { settings, ..card(method, &trials, 25) }).unwrap();

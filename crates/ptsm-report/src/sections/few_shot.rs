@@ -2,6 +2,7 @@
 
 use crate::scale::Axis;
 use crate::{Figure, LineChart, Point, ReferenceLine, SectionPart, Series};
+use ptsm_decode::AdaptationWay;
 use ptsm_eval::Summary;
 
 use super::{Material, NO_RUN, SectionContent};
@@ -52,15 +53,20 @@ pub(super) fn build(m: &Material) -> SectionContent {
     };
     let mut parts = vec![SectionPart::Figure(Figure::new(curve))];
     parts.extend(m.adapted.clone().map(SectionPart::Text));
+    let refused = " Every adapted decoder is shown, also those that the guard would have refused.";
+    let unguarded = if m.few_guarded { "" } else { refused };
+    let (what, unguarded) = match m.few_how {
+        // Its prior guards it.
+        Some(AdaptationWay::Head) => {
+            ("The head is adapted, by a prior that was chosen on validation subjects,", "")
+        }
+        Some(AdaptationWay::All) => ("Every parameter is adapted", unguarded),
+        Some(AdaptationWay::Masks) | None => ("The personal masks are adapted", unguarded),
+    };
     SectionContent::new(
         format!(
-            "The personal masks are adapted by the first trials of each class; the first {aside} of each class are never scored, so that \
-             every point is about the same later trials. The band is the 95 % interval over subjects.{}",
-            if m.few_guarded {
-                ""
-            } else {
-                " Every adapted decoder is shown, also those that the guard would have refused."
-            }
+            "{what} by the first trials of each class; the first {aside} of each class are never scored, so that \
+             every point is about the same later trials. The band is the 95 % interval over subjects.{unguarded}"
         ),
         parts,
     )

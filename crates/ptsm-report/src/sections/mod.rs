@@ -23,8 +23,8 @@ mod training;
 use crate::svg::standalone;
 use crate::{Page, Section, SectionPart};
 use ptsm_data::simulate::Truth;
-use ptsm_decode::EpochRecord;
 use ptsm_decode::file::ModelCard;
+use ptsm_decode::{AdaptationWay, EpochRecord};
 use ptsm_eval::{METRICS, Record, Summary, phrases};
 use ptsm_explain::{
     Disentanglement, ExplainRequest, Explanation, EyeFindings, MaskFindings, ProbabilityFindings, Saliency,
@@ -340,6 +340,9 @@ pub struct Material {
     pub few: Vec<Summary>,
     /// Whether those kept the decoder as it was where leave-one-out found no gain.
     pub few_guarded: bool,
+    /// What of the decoder was adapted; none in numbers of versions that adapted masks alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub few_how: Option<AdaptationWay>,
     /// What adapting to one subject gave.
     pub adapted: Option<String>,
     /// Epochs of each model.
