@@ -98,8 +98,7 @@ fn a_decoder_with_masks_gets_every_section() {
     assert!(
         page.contains("The head is adapted, by a prior") && !page.contains("The personal masks are adapted")
     );
-    let line =
-        "report run --data a.npz --shots 1 --how masks --steps 2 --sections few-shot --out masks.html";
+    let line = "report run --data a.npz --shots 1 --how masks --steps 2 --sections few-shot --out masks.html";
     place.ptsm(line).succeed();
     assert!(text(&place, "masks.html").contains("The personal masks are adapted by the first trials"));
     place.ptsm("report run --data a.npz --shots 1 --benchmark bench --nulls 1 --out again.html").succeed();
